@@ -32,9 +32,12 @@ type Account = Awaited<ReturnType<typeof lockAccountAndAddresses>>;
 type OpenNotice = NonNullable<Awaited<ReturnType<typeof findOpenNotice>>>;
 
 /**
- * "This wasn't me": undoes everything since the session of a notice began, whoever did it, or with `approver` since the browser
- * session began that approved it. Using the link again, or one about what another link undid, changes nothing.
- * @throws {AuthError} `invalid_grant`; `conflict` if another account now has the address that would be restored
+ * "This wasn't me": undoes everything since the session that a security notice is about began, no matter who
+ * did it. With `approver`, in this call or a later one, undoes everything since the browser session began
+ * that approved the device or application. Using the link again returns the same response and changes
+ * nothing, and so does using a link about a session that another link has undone.
+ * @throws {AuthError} `invalid_grant`; `conflict` if another account now has
+ * the address that would be restored
  */
 export async function disownNotice(
   ctx: Context,
@@ -60,7 +63,10 @@ async function requireNotice(ctx: Context, on: Executor, id: string): Promise<Op
   return notice;
 }
 
-/** Everything that begins or changes something of the account waits for these locks, and then finds what was undone. */
+/**
+ * Everything that begins or changes something of the account waits for these
+ * locks, and then finds what was undone.
+ */
 const lockAccount = (tx: Executor, userId: string): Promise<Account> =>
   lockAccountAndAddresses(tx, userId).catch((error) => {
     // The account has been deleted since, and the notice with it.
@@ -111,7 +117,10 @@ async function useLink(
   };
 }
 
-/** What the notice of a link is about, for the page. Changes nothing. @throws {AuthError} `invalid_grant` */
+/**
+ * What the notice of a link is about, used or not, for the page that asks about it. Changes nothing.
+ * @throws {AuthError} `invalid_grant`
+ */
 export async function previewNotice(ctx: Context, token: string): Promise<NoticePreview> {
   const notice = await requireNotice(ctx, ctx.db.read, noticeIdOf(ctx, token));
   const { kind, created_at, ip_address, user_id } = notice;

@@ -23,15 +23,24 @@ const lastMailTtlMs = 86_400_000;
 
 type Account = Awaited<ReturnType<typeof lockAccountAndAddresses>>;
 
-/** Deletes the caller's account. @throws {AuthError} `conflict` for the only owner of an organization */
+/**
+ * Deletes the caller's account and everything that belongs to it.
+ * @throws {AuthError} `conflict` for the only owner of an organization
+ */
 export const deleteOwnAccount = (ctx: Context, caller: Caller): Promise<void> =>
   deleteById(ctx, caller.userId, (tx) => lockAccountAs(ctx, tx, caller));
 
-/** For the operator. @throws {AuthError} `not_found`; `conflict` for the only owner of an organization */
+/**
+ * For the operator: deletes the account with an address and everything that belongs to it.
+ * @throws {AuthError} `not_found`; `conflict` for the only owner of an organization
+ */
 export const deleteAccount = async (ctx: Context, email: string): Promise<void> =>
   deleteById(ctx, await findAccountByEmail(ctx, email));
 
-/** Locks an account and its addresses, then deletes it; starts over if they changed before the account was locked. */
+/**
+ * Locks an account and its addresses, then deletes it. Addresses are locked before their account, so they may
+ * change until the account is locked; if they do, the transaction starts over.
+ */
 async function deleteById(ctx: Context, userId: string, lock?: (tx: Executor) => Promise<Account>) {
   await untilDone(ctx.db, 'the address of an account kept changing while it was being locked', async (tx) => {
     const account = await lockAccountAndAddresses(tx, userId, lock);
@@ -42,7 +51,10 @@ async function deleteById(ctx: Context, userId: string, lock?: (tx: Executor) =>
   ctx.log.info({ user: userId }, 'account deleted');
 }
 
-/** Deletes a locked account: first what the deletion of its row would not. Enqueues its last mail. */
+/**
+ * Deletes a locked account through the owners of its tables, and enqueues its last mail. Deleting the user
+ * deletes every row that references it; the steps before that delete the rows that do not.
+ */
 async function erase(ctx: Context, tx: Executor, { id: userId, email, email_key }: Account): Promise<void> {
   await requireOtherOwners(tx, userId);
   const reserved = await listReservedEmails(tx, { user_id: userId, now: ctx.clock() });
@@ -63,7 +75,8 @@ async function erase(ctx: Context, tx: Executor, { id: userId, email, email_key 
 }
 
 /**
- * For the operator: everything about the person with an address, by table, but for hashes of tokens. Times are RFC 3339.
+ * For the operator: everything stored about the person with an address, by table. Leaves out hashes of tokens
+ * and codes, which say nothing about the person. Times are RFC 3339.
  * @throws {AuthError} `not_found`
  */
 export async function exportPersonalData(ctx: Context, email: string): Promise<Record<string, unknown>> {
@@ -83,7 +96,10 @@ export async function exportPersonalData(ctx: Context, email: string): Promise<R
   });
 }
 
-/** Hashes of tokens and codes, ids that tokens are made from, and what a client proves its code with. They say nothing about a person. */
+/**
+ * Hashes of tokens and codes, ids that tokens are made from, and what a client proves its code
+ * with. They say nothing about a person.
+ */
 const omitted: Readonly<Record<string, RegExp>> = {
   sessions: /_hash$/,
   authorization_codes: /^id$|_hash$|^code_challenge$|^nonce$/,

@@ -1,4 +1,5 @@
-// Ending a session that may not have begun: of an approved device that has not fetched its tokens yet, and of a code.
+// Ending a session that may not have begun: of an approved device that has not
+// fetched its tokens yet, and of a code.
 
 import type { Context } from '../platform/context.ts';
 import { resourceNotFound } from '../platform/errors.ts';
@@ -9,8 +10,10 @@ import { revokeCode } from '../sign-in/authorize/authorize.ts';
 import { cancelDeviceAuthorization, type HeldPolls, withdrawApproval } from '../sign-in/device/device.ts';
 
 /**
- * Revokes one session of the user, or withdraws an approval by the id of the session that it would start.
- * @throws {AuthError} `not_found`, also for others' sessions and other keys; `invalid_token` if the revoker's session has ended
+ * Revokes one session of the user, or withdraws an approved device authorization by the id
+ * of the session that it would start.
+ * @throws {AuthError} `not_found`, also for another user's session, and for any key but the caller itself;
+ * `invalid_token` if the session of the revoker has ended
  */
 export async function revokeSession(ctx: Context, revoker: Revoker, sessionId: string, client: ClientInfo) {
   if (isKeyId(sessionId) && sessionId !== revoker.sessionId) throw resourceNotFound();
@@ -21,7 +24,11 @@ export async function revokeSession(ctx: Context, revoker: Revoker, sessionId: s
   if (!isRevoked) throw resourceNotFound();
 }
 
-/** Revokes a token or code and the session that came of it; ignores other strings. @see RFC 7009 section 2.1 */
+/**
+ * Revokes a refresh token, access token, key, device code or authorization code, and the session that
+ * came of it; ignores any other string.
+ * @see RFC 7009 section 2.1
+ */
 export async function revokeToken(ctx: Context, heldPolls: HeldPolls, token: string, client: ClientInfo) {
   await endByToken(ctx, token, client);
   const started = await cancelDeviceAuthorization(ctx, heldPolls, token, client);

@@ -1,5 +1,5 @@
-// Authorization requests: what a client asks the user of a browser for. The rules without the database are in request.ts,
-// the exchange of the code for tokens in redeeming.ts.
+// Authorization requests: what a client asks the user of a browser for. The rules without the database are in
+// request.ts, the exchange of the code for tokens in redeeming.ts.
 
 import {
   type AuthorizationParameters,
@@ -128,8 +128,10 @@ async function defaultScope(on: Executor, resource: string | null): Promise<stri
 }
 
 /**
- * Judges a request for the page. `unknown` is one without a client and a redirect URI of it, which the page reports; of a
- * `known` one `refusal` is the error that the client gets, if there is one. @throws {AuthError} `rate_limited`
+ * Judges a request for the page, before anybody has signed in. An `unknown` request lacks a known
+ * client or a redirect URI of that client, so the page reports its error. A `known` request has a
+ * `refusal` if the client gets an error.
+ * @throws {AuthError} `rate_limited`
  */
 export async function assessRequest(
   ctx: Context,
@@ -157,7 +159,11 @@ interface AskedRequest extends Requester {
   readonly requestsCookie: string | undefined;
 }
 
-/** Whether the user has approved as much before, to a client that only that one can be, and a session of it lives. */
+/**
+ * Whether the user has approved at least as much before, to a service with a key of its
+ * own at an https redirect URI, which no other program can receive. The approval counts
+ * while a session that it led to is active.
+ */
 const isApproved = async (
   ctx: Context,
   { client, target, request, scope, resource }: CheckedRequest,
@@ -169,7 +175,10 @@ const isApproved = async (
   target.redirectUri.startsWith('https:') &&
   hasAppSession(ctx, { userId, clientId: client.id }, { scope, resource });
 
-/** A request that its approver may see. @throws {AuthError} `login_required`, and the errors of the request */
+/**
+ * A request that its approver may see.
+ * @throws {AuthError} `login_required`, and the errors of the request
+ */
 async function checkFor(
   ctx: Context,
   options: AuthorizeOptions,
@@ -190,8 +199,9 @@ async function checkFor(
 }
 
 /**
- * The maximum age that the client set for the approver's sign-in, if it has to be another one; undefined if it is good. A new sign-in is
- * one that began after the request first came to this browser, which without the page is now.
+ * The maximum age that the client set for the approver's sign-in, if it has to be another one;
+ * undefined if it is good. A new sign-in is one that began after the request first came to this
+ * browser, which without the page is now.
  */
 function signInNeeded(
   ctx: Context,
@@ -219,7 +229,10 @@ const actOf = ({ scope, resource }: CheckedRequest, { body }: AskedRequest): Act
   shown: { ...withoutEmpty(body), scope, resource },
 });
 
-/** Describes a request to its approver. Changes nothing. @throws {AuthError} those of the request */
+/**
+ * Describes an authorization request to the user who is asked to approve it. Changes nothing.
+ * @throws {AuthError} the errors of the request
+ */
 export async function verifyRequest(ctx: Context, options: AuthorizeOptions, asked: AskedRequest) {
   const checked = await checkFor(ctx, options, asked);
   const { client, target, request, scope, resource } = checked;
@@ -239,7 +252,8 @@ export async function verifyRequest(ctx: Context, options: AuthorizeOptions, ask
 
 /**
  * Approves an authorization request with the scope that was shown, and issues its code.
- * @throws {AuthError} `insufficient_user_authentication`, `rate_limited`, those of the request, and those of the touch
+ * @throws {AuthError} `insufficient_user_authentication`, `rate_limited`, those of
+ * the request, and those of the touch
  */
 export async function approveRequest(
   ctx: Context,
@@ -291,7 +305,10 @@ export async function approveRequest(
   return responseTo(target, { code });
 }
 
-/** Denies a request: only the response tells the client. Changes nothing. @throws {AuthError} those of the request */
+/**
+ * Denies an authorization request. Changes nothing: the client learns of the denial from the response.
+ * @throws {AuthError} the errors of the request
+ */
 export async function denyRequest(
   ctx: Context,
   options: AuthorizeOptions,

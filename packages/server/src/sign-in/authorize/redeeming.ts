@@ -34,9 +34,11 @@ interface RedeemedCode {
 const refused = invalidGrant('The code is unknown, expired or used, or not for this request.');
 
 /**
- * Exchanges an authorization code for the first tokens of a session: once, but for the same request with the same key.
- * @throws {AuthError} `invalid_request`, `invalid_client`, `invalid_scope` and `invalid_target`, which spend nothing;
- * `invalid_grant`, which spends the code @see RFC 6749 section 4.1.3
+ * Exchanges an authorization code for the first tokens of a session. Of any number of requests, one gets
+ * them, and the same request with the same idempotency key gets them again.
+ * @throws {AuthError} `invalid_request`, `invalid_client`, `invalid_scope` and `invalid_target`, which spend
+ * nothing; `invalid_grant`, which spends the code
+ * @see RFC 6749 section 4.1.3
  */
 export async function redeemCode(
   ctx: Context,
@@ -72,7 +74,10 @@ export async function redeemCode(
   return repeat(ctx, code, current);
 }
 
-/** A code of this service. `requestHash` is of everything in the request, with its idempotency key; null without one. */
+/**
+ * A code of this service. `requestHash` is of everything in the request, with its
+ * idempotency key; null without one.
+ */
 function readCode(ctx: Context, text = '', request?: string) {
   const handle = readHandle(ctx.keys, 'authorizationCode', text);
   if (!handle) return undefined;
@@ -98,8 +103,9 @@ const isRepetition = ({ requestHash }: PresentedCode, row: CodeRow, now: number)
   now - row.spent_at! <= repeatWindowMs;
 
 /**
- * Ends the session of a code that was redeemed before: another party has the code, too. Call it for each code in a request
- * that did not redeem or repeat it itself. @see RFC 6749 section 4.1.2
+ * Ends the session of a code that was redeemed before, because another party has the code, too. Call it for
+ * each code in a request that did not redeem or repeat it itself.
+ * @see RFC 6749 section 4.1.2
  */
 export async function noticeReplay(ctx: Context, text: string, client: ClientInfo): Promise<void> {
   const code = readCode(ctx, text);
@@ -110,11 +116,18 @@ export async function noticeReplay(ctx: Context, text: string, client: ClientInf
 
 const repeatedTooLate = 'repeated_too_late';
 
-/** Whether the request that redeemed a code was refused when it came again, because its tokens were used or its session ended meanwhile. */
+/**
+ * Whether the request that redeemed a code was refused when it came again, because its tokens were
+ * used or its session ended meanwhile.
+ */
 export const isLateRepetition = (error: unknown): boolean =>
   error instanceof AuthError && error.detail === repeatedTooLate;
 
-/** The tokens again. @throws {AuthError} `invalid_grant` unless this request spent the code and its session is as it was */
+/**
+ * The tokens of a spent code again.
+ * @throws {AuthError} `invalid_grant` unless this same request spent the
+ * code, and its session is as it was then
+ */
 async function repeat(ctx: Context, code: PresentedCode, row: CodeRow): Promise<RedeemedCode> {
   if (!isRepetition(code, row, ctx.clock())) throw refused('spent');
   try {
@@ -125,7 +138,9 @@ async function repeat(ctx: Context, code: PresentedCode, row: CodeRow): Promise<
   }
 }
 
-/** Redeems the code and starts its session in one transaction; undefined if the code no longer yields tokens. */
+/**
+ * Redeems the code and starts its session in one transaction; undefined if the code no longer yields tokens.
+ */
 async function startAppSession(
   ctx: Context,
   { handle, id, requestHash }: PresentedCode,

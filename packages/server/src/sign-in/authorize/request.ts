@@ -31,14 +31,20 @@ export interface ResponseTarget {
 
 export type AuthorizationRequest = ReturnType<typeof parseRequest>;
 
-/** @throws {AuthError} `invalid_request`, which the page shows, because there is no trusted redirect URI to send it to */
+/**
+ * @throws {AuthError} `invalid_request`, which the page shows, because there is no
+ * trusted redirect URI to send it to
+ */
 export function requireClientId({ values, duplicates }: SentParameters): string {
   if (duplicates.includes('client_id')) throw invalidRequest('client_id: appears twice');
   if (!values.client_id) throw invalidRequest('client_id: is missing');
   return values.client_id;
 }
 
-/** Where the response goes. @throws {AuthError} `invalid_request`, which the page shows: the client must not get it */
+/**
+ * Where the response goes.
+ * @throws {AuthError} `invalid_request`, which is shown on the page: the client must not get it
+ */
 export function responseTarget(sent: SentParameters, client: Client, issuer: string): ResponseTarget {
   const { redirect_uri, response_mode, state }: AuthorizationParameters = withoutEmpty(sent.values);
   const isOnce = (name: string) => !sent.duplicates.includes(name);
@@ -63,7 +69,9 @@ export function responseTarget(sent: SentParameters, client: Client, issuer: str
 
 const prompts: readonly string[] = ['none', 'login', 'consent', 'select_account'];
 
-/** How old the new sign-in may be that `prompt=login` asks for: as long as it takes to sign in and approve. */
+/**
+ * How old the new sign-in may be that `prompt=login` asks for: as long as it takes to sign in and approve.
+ */
 const newSignInSeconds = 300;
 
 const codeChallengePattern = /^[A-Za-z0-9._~-]{43,128}$/;
@@ -81,9 +89,10 @@ const maxLengths = {
 } as const;
 
 /**
- * Everything else about a request, judged for a known client and redirect URI. Its scope and resource are not checked here.
- * @throws {AuthError} for the client: `invalid_request`, `unsupported_response_type`, `request_not_supported`,
- * `request_uri_not_supported`, `interaction_required`
+ * Everything else about a request, judged for a known client and redirect URI. Its scope
+ * and resource are not checked here.
+ * @throws {AuthError} for the client: `invalid_request`, `unsupported_response_type`,
+ * `request_not_supported`, `request_uri_not_supported`, `interaction_required`
  */
 export function parseRequest(sent: SentParameters, client: Client) {
   const values: AuthorizationParameters = withoutEmpty(sent.values);
@@ -130,7 +139,10 @@ function readDeviceName({ device_name }: AuthorizationParameters): string | null
   throw invalidRequest(`device_name: must be 1-${fieldLimits.clientText} printable characters`);
 }
 
-/** Whether the user is asked in any case, whether they must sign in anew, and how old the sign-in may be. @see OpenID Connect Core section 3.1.2.1 */
+/**
+ * Whether the user is asked in any case, whether they must sign in anew, and how old the sign-in may be.
+ * @see OpenID Connect Core section 3.1.2.1
+ */
 function readPrompt({ prompt = '', max_age }: AuthorizationParameters) {
   const named = prompt.split(' ').filter((name) => name !== '');
   if (!named.every((name) => prompts.includes(name)))

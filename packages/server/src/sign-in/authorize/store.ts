@@ -22,8 +22,8 @@ export const findCode = statement<{ id: string }>()((db, p) =>
 );
 
 /**
- * Redeems an open code of an active session, with how its user had signed in; a row for exactly one of concurrent requests.
- * The account must be locked.
+ * Redeems an unspent, unexpired code whose approving session is active. Of concurrent requests, exactly one
+ * gets a row, which says how the user had signed in. The account must be locked.
  */
 export const redeem = statement<{ id: string; user_id: string; now: number; request_hash: string | null }>()(
   (db, p, dialect) =>

@@ -31,11 +31,18 @@ export type { HeldPolls };
 
 const maxUserCodeAttempts = 5;
 
-/** The hashes a user code may be stored under, one per key of the ring: the code may predate the newest key. */
+/**
+ * The hashes a user code may be stored under, one per key of the ring: the code may predate the newest key.
+ */
 const userCodeHashes = (ctx: Context, code: string): string[] =>
   ctx.keys.all.map((key) => key.mac('user code', Buffer.from(code)).toString('base64url'));
 
-/** Issues a device code and a user code. @throws {AuthError} `invalid_scope`, `invalid_target` @see RFC 8628 section 3.1 */
+/**
+ * Issues a device code and a user code for a client that wants to sign in.
+ * @throws {AuthError} `invalid_scope`, `invalid_target`;
+ * `unauthorized_client` if device sign-ins are turned off
+ * @see RFC 8628 section 3.1
+ */
 export async function startDeviceAuthorization(
   ctx: Context,
   request: DeviceAuthorizationRequest,
@@ -86,8 +93,10 @@ export async function startDeviceAuthorization(
 const refused = invalidGrant('The user code is unknown, has expired, or was already approved or denied.');
 
 /**
- * Runs `find` with the hashes that the typed code may have. Counted before, so that parallel guesses cannot exceed the limits;
- * a correct code and a failed lookup are refunded. @throws {AuthError} `invalid_grant`, `rate_limited`
+ * Runs `find` with the hashes that the typed code may be stored under. The rate limits count
+ * every code before the lookup, so that parallel guesses cannot exceed them together; a correct
+ * code and a failed lookup are refunded.
+ * @throws {AuthError} `invalid_grant`, `rate_limited`
  */
 async function findByUserCode<Row>(
   ctx: Context,
@@ -143,7 +152,10 @@ const describe = async (on: Executor, code: string, row: Pending) => ({
 
 const approving = (shown: unknown): Act => ({ act: 'approve a device', shown });
 
-/** Describes the device behind a user code. Changes nothing. @throws {AuthError} `invalid_grant`, `rate_limited` */
+/**
+ * Describes the device behind a user code, for the user to approve or deny. Changes nothing.
+ * @throws {AuthError} `invalid_grant`, `rate_limited`
+ */
 export async function verifyDevice(ctx: Context, typed: string, approver: Requester): Promise<PendingDevice> {
   const now = ctx.clock();
   const { code, row } = await findByUserCode(ctx, typed, approver, (hashes) =>
@@ -170,9 +182,11 @@ function confirmationOf(
 }
 
 /**
- * Approves a pending device, unless it was decided before. Returns the code that the device has to confirm it with, if so.
- * @throws {AuthError} `invalid_grant` if there is none to decide on; `access_denied` if it would have to confirm and cannot;
- * `invalid_scope` or `invalid_target` if those were withdrawn; `rate_limited`; those of the touch
+ * Approves a pending device for the signed-in user, unless it was decided before. Returns the code to show if
+ * the device has to confirm the approval.
+ * @throws {AuthError} `invalid_grant` when the code is unknown, expired or already decided; `access_denied`
+ * when the device would have to confirm and cannot; `invalid_scope` or `invalid_target` when its scope or
+ * resource has been withdrawn; `rate_limited`; the errors of the touch
  */
 export async function approveDevice(
   ctx: Context,
@@ -215,7 +229,10 @@ export async function approveDevice(
   return confirmation_code === undefined ? undefined : { confirmation_code };
 }
 
-/** Denies a pending device. @throws {AuthError} `invalid_grant` if there is none to decide on; `rate_limited` */
+/**
+ * Denies a pending device, unless it was decided before.
+ * @throws {AuthError} `invalid_grant` when the code is unknown, expired or already decided; `rate_limited`
+ */
 export async function denyDevice(ctx: Context, heldPolls: HeldPolls, typed: string, approver: Requester) {
   const { row } = await findByUserCode(ctx, typed, approver, (hashes) =>
     ctx.db.transaction(async (tx) => {
@@ -244,8 +261,9 @@ const decisionEvent = (
 });
 
 /**
- * Cancels a pending or approved device code. Returns the id of its session, which may have started, for the caller to end.
- * Undefined for any other string. @see RFC 7009 section 2.1
+ * Cancels the device authorization of a device code, pending or approved. Returns the id of the session that
+ * it starts, for the caller to end in case it has already started; undefined for any other string.
+ * @see RFC 7009 section 2.1
  */
 export async function cancelDeviceAuthorization(
   ctx: Context,
@@ -278,7 +296,8 @@ const cancelApproved = (ctx: Context, id: string, client: ClientInfo): Promise<b
   });
 
 /**
- * Denies an approved device that has not redeemed, by the id of the session that it would start; false without one.
+ * Denies a device authorization that the user approved and no device has redeemed, by the id of the session
+ * that it would start, and records that; false when there is none.
  * @throws {AuthError} `invalid_token` if the session of the revoker has ended
  */
 export const withdrawApproval = (ctx: Context, revoker: Revoker, sessionId: string, client: ClientInfo) =>

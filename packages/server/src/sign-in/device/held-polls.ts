@@ -2,7 +2,10 @@ import type { Context } from '../../platform/context.ts';
 import { repeat } from '../../platform/timers.ts';
 import * as store from './store.ts';
 
-/** The channel on which a node tells the others that the user has approved or denied a device, by authorization id. */
+/**
+ * The channel on which a node tells the others that the user has approved or
+ * denied a device, by authorization id.
+ */
 const decisionsChannel = 'latchkey_device_decisions';
 
 /** How often the decisions are looked up in the database, in case a notification was lost. */
@@ -16,8 +19,8 @@ type Wake = () => void;
 export type HeldPolls = ReturnType<typeof openHeldPolls>;
 
 /**
- * The polls that wait for a decision on this node. While they wait, none of them runs a statement or holds a connection.
- * Starts to listen with the first watch. Until then it costs nothing.
+ * The polls that wait for a decision on this node. While they wait, none of them runs a statement or holds a
+ * connection. The node starts to listen with the first watch; until then, this costs nothing.
  */
 export function openHeldPolls(ctx: Context) {
   const { notifications, dialect, read } = ctx.db;
@@ -62,7 +65,10 @@ export function openHeldPolls(ctx: Context) {
   return {
     /** Tells every node that an authorization was approved or denied, once that is committed. */
     announce: (id: string) => notifications.publish(decisionsChannel, id),
-    /** Notices decisions from now on, so that none falls between a read and a wait. */
+    /**
+     * Watches for decisions about one authorization from now on, so that none
+     * is missed between a read and a wait.
+     */
     watch: (id: string) => {
       let woken = new AbortController();
       const wake = () => woken.abort();

@@ -18,7 +18,10 @@ import { repeatFirstTokens, startSession, tokensOf } from '../../sessions/starti
 import type { HeldPolls } from './held-polls.ts';
 import * as store from './store.ts';
 
-/** How often one poll starts over because a concurrent poll changed the authorization between its read and its write. */
+/**
+ * How often one poll starts over because a concurrent poll changed the
+ * authorization between its read and its write.
+ */
 const maxPollAttempts = 10;
 
 /** The response to a poll that started a session, or repeats the tokens of one. */
@@ -50,9 +53,11 @@ interface Poll {
 type Authorization = Awaited<ReturnType<typeof store.findAuthorization>>[number];
 
 /**
- * Answers one poll with tokens, at once or, if its client prefers to wait, later. Of concurrent polls one starts the session.
- * @throws {AuthError} `authorization_pending`, `slow_down`, `confirmation_required`, `access_denied`, `expired_token`,
- * `invalid_grant`, `invalid_scope`, `invalid_target`, `account_disabled`, `rate_limited` @see RFC 8628 section 3.5
+ * Answers one poll with tokens once the user has approved the device. If the client prefers to wait, a poll
+ * without a decision is held. Of any number of concurrent polls, one starts the session.
+ * @throws {AuthError} `authorization_pending`, `slow_down`, `confirmation_required`, `access_denied`,
+ * `expired_token`, `invalid_grant`, `invalid_scope`, `invalid_target`, `account_disabled`, `rate_limited`
+ * @see RFC 8628 section 3.5
  */
 export async function redeemDeviceCode(
   ctx: Context,
@@ -88,7 +93,10 @@ export async function redeemDeviceCode(
   return { ...redeemed, tokens: withRequestedScope(redeemed.tokens, body) };
 }
 
-/** Polls, and holds the poll until a decision or the end of code or wait. Watches from the start, to miss no decision. */
+/**
+ * Polls, and holds the poll until the user decides, the code expires or the client's wait ends. Watches from
+ * the start, so that no decision is missed.
+ */
 async function pollAndHold(
   ctx: Context,
   heldPolls: HeldPolls,
@@ -135,8 +143,10 @@ async function awaitDecision(
 }
 
 /**
- * Refuses a poll for another scope or resource than the device started with. It changes nothing, not even the interval.
- * @throws {AuthError} `invalid_scope`, `invalid_target`, and those of `readDecision` @see RFC 8707 section 2.2
+ * Refuses a poll for another scope or resource than the device started with. It changes nothing, not even the
+ * interval. A code that no longer yields tokens gets its own error.
+ * @throws {AuthError} `invalid_scope`, `invalid_target`, and the errors of `readDecision`
+ * @see RFC 8707 section 2.2
  */
 async function checkRepeatedAccess(ctx: Context, poll: Poll, repeated: RepeatedAccess): Promise<void> {
   if (repeated.scope === undefined && repeated.resource === undefined) return;
@@ -153,7 +163,10 @@ async function readDecision(ctx: Context, poll: Poll) {
   return { authorization, step: decidePoll(authorization, poll) };
 }
 
-/** Attempts the poll until its write succeeds: an attempt that loses a race sees the winner's change next time. */
+/**
+ * Attempts the poll until its write succeeds: an attempt that loses a race
+ * sees the winner's change next time.
+ */
 async function runPoll(ctx: Context, poll: Poll): Promise<RedeemedCode | 'pending'> {
   for (let attempt = 0; attempt < maxPollAttempts; attempt++) {
     const result = await attemptPoll(ctx, poll);
@@ -193,7 +206,8 @@ async function attemptPoll(ctx: Context, poll: Poll): Promise<RedeemedCode | 'pe
 }
 
 /**
- * Counts a confirmation code before comparing it, in the transaction that redeems. The last wrong one denies.
+ * Counts a confirmation code and only then compares it, in the transaction that redeems the approval if the
+ * code is right. The last allowed wrong code denies the authorization.
  * @throws {AuthError} `confirmation_required`, `access_denied`
  */
 async function confirm(
@@ -280,7 +294,9 @@ export type PolledAuthorization = Pick<
   | `confirmation_${'hash' | 'tried'}`
 >;
 
-/** Identifies the request that redeems an authorization. With another confirmation code it is another request. */
+/**
+ * Identifies the request that redeems an authorization. With another confirmation code it is another request.
+ */
 const requestHash = (
   { confirmation_hash }: Pick<PolledAuthorization, 'confirmation_hash'>,
   { idempotencyHash, triedHash }: Pick<Poll, 'idempotencyHash' | 'triedHash'>,
@@ -296,10 +312,11 @@ const slowDownSeconds = 5;
 const redeemRetryWindowMs = 60_000;
 
 /**
- * The next step of a poll, from the state of its authorization. All but `wait` and `repeat` are a write, which a concurrent poll
- * may win. Only an authorization that is pending or has to be confirmed enforces the interval, so that the client learns any
- * other decision with its next poll, however early.
- * @throws {AuthError} `access_denied`, `expired_token`, `invalid_grant`; `confirmation_required` for a repeated wrong code
+ * The next step of a poll, from the state of its authorization. All but `wait` and `repeat` are a write,
+ * which a concurrent poll may win. Only an authorization that is pending or has to be confirmed enforces the
+ * interval, so that the client learns any other decision with its next poll, however early.
+ * @throws {AuthError} `access_denied`, `expired_token`, `invalid_grant`;
+ * `confirmation_required` for a repeated wrong code
  */
 export function decidePoll(
   authorization: PolledAuthorization,

@@ -25,7 +25,7 @@ declare module '../../platform/database/schema.ts' {
       session_id: string;
       resource: string | null;
       can_confirm: number;
-      /** Of the code that the approval needs, if it does. */
+      /** The hash of the confirmation code; null if the approval needs none. */
       confirmation_hash: string | null;
       confirmation_tries: number;
       /** The hashes of the polls that brought a wrong one, separated by spaces. */

@@ -20,7 +20,8 @@ import {
 const keySetPath = '/.well-known/jwks.json';
 
 /**
- * The metadata of OAuth and OpenID clients, without the scope for everything: some clients ask for every listed one.
+ * The metadata from which standard OAuth and OpenID clients configure themselves. It omits the scope for
+ * everything, because some clients request every scope that is listed.
  * @see RFC 8414 section 2, OpenID Connect Discovery section 3
  */
 const serverMetadata = (config: Config): ServerMetadata => {

@@ -1,5 +1,5 @@
-// What services read about accounts: a request, its reader, and the events on the wire. watch.ts waits for events, which
-// security-log/feed-events/ writes.
+// The feed that services read about accounts: one request, its reader, and the events on the wire. watch.ts
+// waits for events; security-log/feed-events/ writes them.
 
 import { type FeedAnswer, type FeedEventType, type FeedRequest, setType } from '@latchkey/contract/feed';
 import { fieldLimits } from '@latchkey/contract/field-limits';
@@ -16,8 +16,10 @@ import type { FeedView, FeedWatch } from './watch.ts';
 const maxLoggedErrors = 20;
 
 /**
- * Hands out what a reader has not acknowledged, oldest first, or waits for the next event. @see RFC 8936 section 2
+ * Hands out the events that a reader has not acknowledged, oldest first. If there
+ * are none, it waits for the next one.
  * @throws {AuthError} `conflict` for one reader too many; `gone` after an absence that is too long, once
+ * @see RFC 8936 section 2
  */
 export async function readFeed(
   ctx: Context,
@@ -91,7 +93,9 @@ export type EventRow = Awaited<ReturnType<typeof store.listUnacknowledged>>[numb
 const caep = 'https://schemas.openid.net/secevent/caep/event-type/';
 const risc = 'https://schemas.openid.net/secevent/risc/event-type/';
 
-/** How long a signed event is kept for the other readers of its service. Shorter than any key is published. */
+/**
+ * How long a signed event is kept for the other readers of its service. Shorter than any key is published.
+ */
 const signedTtlMs = 5_000;
 const maxSigned = 2_000;
 
@@ -131,7 +135,11 @@ function payloadOf(service: CallingService, row: EventRow): Record<string, unkno
 
 export type SignEvent = (service: CallingService, row: EventRow) => Promise<string>;
 
-/** Signs events when they are read, so keys may retire meanwhile. A service's readers share the work. @see RFC 8417 */
+/**
+ * Signs events as security event tokens for a service. They are signed when they are read, so keys that
+ * retire meanwhile do not matter. Many readers of one service share the work.
+ * @see RFC 8417
+ */
 export function createEventSigner({ config, clock }: Context, keys: SigningKeys): SignEvent {
   const issuer = config.baseUrl;
   const signed = new Map<string, { readonly at: number; readonly token: Promise<string> }>();
@@ -157,7 +165,8 @@ export function createEventSigner({ config, clock }: Context, keys: SigningKeys)
   };
 }
 
-// The readers of the feed: a service itself, and those that it names. Each has a position: everything up to there is acknowledged.
+// The readers of the feed: a service itself, and those that it names. Each has a position:
+// everything up to there is acknowledged.
 
 /** How long events are kept, and so how long a service may be away. */
 export const feedRetentionSeconds = 7 * 86_400;
@@ -180,8 +189,8 @@ export interface Reader {
 }
 
 /**
- * The reader that a request names, or the service's own. Creates it if missing. A named one begins with its first request, that of
- * the service when the service gets the right to read.
+ * The reader that a request names, or the service's own. Creates it if missing. A named one begins with its
+ * first request, that of the service when the service gets the right to read.
  * @throws {AuthError} `conflict` for one reader too many; `gone` after an absence that is too long, once
  */
 async function openReader(
@@ -254,7 +263,10 @@ async function beginNamed(
   return { id, position: extent.position, lastRequestAt: now, begun };
 }
 
-/** Acknowledges events and returns the new position. Without any, it is recorded once per interval. */
+/**
+ * Acknowledges events and returns the reader's new position. A request that acknowledges nothing is
+ * recorded at most once per interval.
+ */
 async function settle(ctx: Context, reader: Reader, acknowledged: readonly string[], extent: FeedExtent) {
   const isDue = ctx.clock() - reader.lastRequestAt >= writeIntervalMs;
   if (acknowledged.length === 0 && !isDue) return reader.position;

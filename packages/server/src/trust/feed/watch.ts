@@ -15,7 +15,10 @@ interface Waiter {
   readonly release: () => void;
 }
 
-/** Looks for new events for all requests of a process: one question at a time, and no connection while they wait. */
+/**
+ * Looks for new events on behalf of all requests of a process. However many wait, the database is asked one
+ * question at a time, and a waiting request holds no connection.
+ */
 export class FeedWatch {
   readonly #ctx: Context;
   #last: FeedView | undefined;
@@ -31,7 +34,9 @@ export class FeedWatch {
     this.#ctx = ctx;
   }
 
-  /** A look that starts after this call, so it sees whatever was committed before. Shared with other callers. */
+  /**
+   * A look that starts after this call, so it sees whatever was committed before. Shared with other callers.
+   */
   fresh(): Promise<FeedView> {
     if (!this.#looking) return this.#look();
     this.#queued ??= this.#looking
@@ -49,7 +54,10 @@ export class FeedWatch {
     return isRecent ? this.#last! : this.fresh();
   }
 
-  /** Resolves when there are newer events, after some time, when the database cannot be asked, or at the process's end. */
+  /**
+   * Resolves when there are newer events than in this view, when `ms` have passed, when the database cannot
+   * be asked, or when the process is about to end.
+   */
   async changed({ newest }: FeedView, ms: number): Promise<void> {
     if (this.#ctx.stopping.aborted || (this.#last && this.#last.newest > newest)) return;
     const released = new AbortController();
@@ -90,7 +98,9 @@ export class FeedWatch {
     this.#isPolling = false;
   }
 
-  /** Until the next poll, or until the database wakes this process; not at all if it did since the last pause. */
+  /**
+   * Until the next poll, or until the database wakes this process; not at all if it did since the last pause.
+   */
   async #pause(): Promise<void> {
     if (!this.#isWoken) {
       const woken = new AbortController();

@@ -12,7 +12,11 @@ import {
 } from '../../sessions/active-tokens.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
 
-/** Describes an active token to a service. Any other string is only `active: false`. @see RFC 7662 section 2.2 */
+/**
+ * Describes an active access token, refresh token or key to a service; any other string is only
+ * `active: false`. The type hint of the request is not needed: a token's prefix names its type.
+ * @see RFC 7662 section 2.2
+ */
 export async function introspect(
   ctx: Context,
   service: CallingService,

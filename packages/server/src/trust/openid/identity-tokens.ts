@@ -21,7 +21,10 @@ const repeatWindowMs = 60_000;
 const accessTokenHash = (token: string): string =>
   createHash('sha256').update(token).digest().subarray(0, 16).toString('base64url');
 
-/** Adds the identity token of an application's session to its tokens, if their scope names openid. @see OpenID Connect Core section 2 */
+/**
+ * Adds the identity token of an application's session to its tokens, if their scope names openid.
+ * @see OpenID Connect Core section 2
+ */
 export const identityTokens =
   (ctx: Context, keys: SigningKeys): AddIdentityToken =>
   async (sessionId, tokens, nonce) => {
@@ -49,7 +52,10 @@ export const identityTokens =
     return { ...tokens, id_token };
   };
 
-/** Reads an identity token, expired or not; undefined unless signed here for an application, by a published key. */
+/**
+ * Reads an identity token, expired or not; undefined unless this service signed it for an application,
+ * with a key that is still published.
+ */
 export async function readIdentityToken(ctx: Context, keys: SigningKeys, token: string) {
   const published = await keys.published();
   try {
@@ -104,8 +110,10 @@ export async function claimsOf(ctx: Context, scope: string, account: CallerAccou
 const runIdentityTtlSeconds = 900;
 
 /**
- * Issues an identity token of the caller's run. Its subject is no user id: nobody takes it for a user who signed in.
- * @throws {AuthError} `insufficient_scope` without a run; `invalid_target` for an unlisted audience or a service
+ * Issues an identity token of the caller's run. Its subject is not a user id, so that it cannot be
+ * mistaken for a user who signed in.
+ * @throws {AuthError} `insufficient_scope` unless the caller is a run; `invalid_target` for an audience that
+ * the operator does not list, or that is a service
  */
 export async function issueRunIdentity(
   ctx: Context,

@@ -52,7 +52,10 @@ const postSignOut: Operation = {
   },
 };
 
-/** The page for signing out from an application. The person always confirms; a wrong address is reported there. */
+/**
+ * The page to which an application sends people to sign out. The person always confirms; the page reports a
+ * request with an address that is not the application's.
+ */
 export function signOutPage(routes: Routes, ctx: Context, keys: SigningKeys): void {
   routes.describe(startSignOut);
   routes.describe(postSignOut);

@@ -9,8 +9,9 @@ import type { SigningKeys } from '../signing-keys/signing-keys.ts';
 import { readIdentityToken } from './identity-tokens.ts';
 
 /**
- * The user that a request to sign out hints at, and where to go afterwards. Ends nothing.
- * @throws {AuthError} `invalid_request` @see OpenID Connect RP-Initiated Logout section 2
+ * Checks a request to sign out: which user its hint names, and where to go afterwards. Ends nothing.
+ * @throws {AuthError} `invalid_request`
+ * @see OpenID Connect RP-Initiated Logout section 2
  */
 export async function checkSignOut(
   ctx: Context,
@@ -32,7 +33,11 @@ export async function checkSignOut(
   return { hint, redirect: `${uri}${query}` };
 }
 
-/** Ends the browser's session, and the hint's unless it is another user's. @throws {AuthError} `invalid_request` */
+/**
+ * Ends the browser's session, and the session of the application that the identity token names, if that
+ * belongs to the same user or no user is signed in.
+ * @throws {AuthError} `invalid_request`
+ */
 export async function confirmSignOut(
   ctx: Context,
   keys: SigningKeys,

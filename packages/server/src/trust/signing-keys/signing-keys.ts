@@ -15,13 +15,19 @@ import type { Tables } from '../../platform/database/schema.ts';
 import { conflict } from '../../platform/errors.ts';
 import * as store from './store.ts';
 
-/** How long a replaced key stays published, so that what it signed can be verified: as long as events are kept. */
+/**
+ * How long a replaced key stays published, so that the responses and events it signed can still be
+ * verified: as long as events are kept.
+ */
 export const overlapSeconds = 7 * 86_400;
 
 /** What decides whether a key is published and signs, in milliseconds since 1970. */
 type KeyTimes = Pick<Tables['signing_keys'], 'signs_from'>;
 
-/** The keys to publish, newest first: the signing key, upcoming keys, and keys replaced less than the overlap ago. */
+/**
+ * The keys to publish, newest first: the signing key, upcoming keys, and keys
+ * replaced less than the overlap ago.
+ */
 export function publishedKeys<Key extends KeyTimes>(newestFirst: readonly Key[], now: number): Key[] {
   let replacedAt = Number.POSITIVE_INFINITY;
   return newestFirst.filter((key) => {
@@ -50,7 +56,10 @@ export const keySetMaxAgeSeconds = 300;
 /** How long a new key is published before it signs, so that every verifier has fetched it by then. */
 export const leadSeconds = 3 * keySetMaxAgeSeconds;
 
-/** How long a node caches the keys. Rotation leaves more time between its steps, so an outdated list signs as well. */
+/**
+ * How long a node caches the keys. A planned rotation leaves more than this between publishing, signing and
+ * deleting, so an outdated list signs as well as the current one.
+ */
 const rereadMs = 5_000;
 
 /** How long it takes until every node publishes and signs with the keys that are stored now. */
@@ -72,7 +81,10 @@ interface LoadedKeys {
 
 export type SigningKeys = ReturnType<typeof openSigningKeys>;
 
-/** The keys that sign introspection responses, events of the feed and identity tokens. The first ones are created at their first use. */
+/**
+ * The keys that sign introspection responses, events of the feed and identity tokens. The first
+ * ones are created at their first use.
+ */
 export function openSigningKeys(ctx: Context) {
   let loaded: Promise<LoadedKeys> | undefined;
   let readAt = Number.NEGATIVE_INFINITY;
@@ -132,7 +144,10 @@ const nextSequence = (newestFirst: readonly KeyRow[]): number => (newestFirst[0]
 
 const publicKeyOf = (row: KeyRow): PublicKey => JSON.parse(row.public_jwk) as PublicKey;
 
-/** Decrypts the private key of a row, and re-encrypts it with the newest server key, so that older ones can be retired. */
+/**
+ * Decrypts the private key of a row, and re-encrypts it with the newest server key,
+ * so that older ones can be retired.
+ */
 async function signerOf(ctx: Context, row: KeyRow): Promise<Signer | undefined> {
   const decrypted = decrypt(ctx.keys, encryptionLabel, row.kid, row.sealed_private);
   if (!decrypted) return undefined;
@@ -164,8 +179,9 @@ async function addKey(ctx: Context, on: Executor, algorithm: Algorithm, sequence
 }
 
 /**
- * Creates the next signing key of each algorithm, published now, for the operator. They sign after `leadSeconds` or, `atOnce`
- * after a leak, as soon as every node publishes them; the caller then waits and calls `deleteReplacedKeys`.
+ * Creates the next signing key of each algorithm, for the operator. The keys are published now and sign after
+ * `leadSeconds`; the previous ones stay published for another week. With `atOnce`, after a leak, they sign as
+ * soon as every node publishes them; the caller then waits and calls `deleteReplacedKeys`.
  * @returns when they start to sign, in milliseconds since 1970
  * @throws {AuthError} `conflict` when another rotation was faster
  */
@@ -187,7 +203,11 @@ export async function rotateSigningKey(ctx: Context, { atOnce }: { atOnce: boole
   return signsFrom;
 }
 
-/** Deletes all keys but those that sign. Call it `2 * everyNodeFollowsMs` after a rotation `atOnce`. */
+/**
+ * Deletes every key that is older than those that sign now. Call it `2 * everyNodeFollowsMs`
+ * after a rotation `atOnce`: by then every node signs with the new keys, so no signature is
+ * served that a reader can no longer verify.
+ */
 export async function deleteReplacedKeys(ctx: Context): Promise<void> {
   const rows = await store.listKeys(ctx.db.read, {});
   const sequence = Math.min(...signingRows(rows, ctx.clock()).map((row) => row.sequence));
@@ -195,8 +215,9 @@ export async function deleteReplacedKeys(ctx: Context): Promise<void> {
 }
 
 /**
- * The published signing keys as operators see them, newest first for each algorithm. A `next` one signs from `signsFrom`
- * (milliseconds since 1970) on, an `accepted` one was replaced. `serverKey` can decrypt it, if it is in the ring.
+ * The published signing keys as operators see them, newest first for each algorithm. A `next` one
+ * signs from `signsFrom` (milliseconds since 1970) on, an `accepted` one was replaced. `serverKey`
+ * can decrypt it, if it is in the ring.
  */
 export async function listSigningKeys(ctx: Context) {
   const rows = await store.listKeys(ctx.db.read, {});
