@@ -21,7 +21,10 @@ import {
   visibleText,
 } from './fields.ts';
 
-/** What users say about themselves. Columns, `/me`, the scope `profile`, patches and events follow from this list. */
+/**
+ * The profile fields that users set themselves. The columns of accounts, `/me`, the scope `profile`, profile
+ * updates and the fields that events name follow from this list.
+ */
 const fields = {
   name: personName,
   avatar_url: pictureUrl,
@@ -55,7 +58,7 @@ export const profile = model('Profile', "A user's profile.", {
 });
 export type Profile = z.infer<typeof profile>;
 
-/** What a token may see of the profile: the members of the scopes `email` and `profile` are absent without them. */
+/** What a token may see of the profile. Members of `email` and `profile` are absent without those scopes. */
 const profileView = profile.partial(maskOf(['email', 'email_verified', ...profileFields])).meta({
   id: 'ProfileView',
   description: 'The profile, as far as the scope of the token allows.',

@@ -1,4 +1,8 @@
-/** The letters of user codes: no vowels, to avoid words; no digits, to avoid 0/O and 1/I. @see RFC 8628 section 6.1 */
+/**
+ * The alphabet of user codes. It has no vowels, so that no words appear, and no digits, so that nobody
+ * confuses 0 and O or 1 and I.
+ * @see RFC 8628 section 6.1
+ */
 export const userCodeAlphabet = 'BCDFGHJKLMNPQRSTVWXZ';
 
 /** Codes from emails are digits, so that they are not confused with device codes. */
@@ -10,11 +14,14 @@ export const codeLength = 8;
 /** Formats a code as two groups of four: `BCDF-GHJK`, `1234-5678`. */
 export const formatCode = (code: string): string => `${code.slice(0, 4)}-${code.slice(4)}`;
 
-/** Spaces, hyphens of any script and what else keyboards write for one, and characters that cannot be seen. */
+/** Spaces, hyphens of any script, characters typed in place of a hyphen, and invisible characters. */
 const separators =
   /[\s\p{Dash}\u{2D7}\u{2043}\u{2796}\u{30FB}\u{30FC}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 
-/** A code as it was issued, from what was typed: upper case, no separators, no full-width letters and digits. */
+/**
+ * Restores a code as it was issued from what a person typed or pasted: in upper case, without separators, and
+ * with ordinary letters and digits in place of full-width ones.
+ */
 export const plainCode = (typed: string): string =>
   typed
     .normalize('NFKC')

@@ -19,7 +19,11 @@ const isPlain = (lower: string): boolean => !/[^\0-\x7f]|(?:^|\.)xn--/.test(lowe
 /** Whether the last label is a number: then it is read as an IPv4 address. @see URL Standard section 3.5 */
 const endsInNumber = (domain: string): boolean => /(?:^|\.)(?:\d+|0x[\da-f]*)$/.test(domain);
 
-/** The domain as it is looked up: ASCII in lower case; undefined if IDNA knows it for none. @see UTS 46 section 4.2 */
+/**
+ * Converts a domain to the form used for look-ups: lower-case ASCII, with A-labels for international labels.
+ * All spellings of a domain have the same form. Undefined if IDNA does not accept the domain.
+ * @see UTS 46 section 4.2
+ */
 export function asciiDomainOf(domain: string): string | undefined {
   if (domain.length > maxDomainLength) return undefined;
   const lower = lowerAscii(domain);
@@ -27,8 +31,9 @@ export function asciiDomainOf(domain: string): string | undefined {
 }
 
 /**
- * Whether an email address may have this domain: IDNA mapping leaves it unchanged, letter case and A-labels aside, and it is no
- * IPv4 address. Any other spelling would be delivered to a domain that looks different.
+ * Whether an email address may have this domain: IDNA mapping leaves it unchanged, apart from the case of
+ * ASCII letters, and it is not an IPv4 address. An international label is accepted as a U-label or as its
+ * A-label. Email for any other spelling would be delivered to a domain that looks different.
  */
 export function isMappedToItself(domain: string): boolean {
   const ascii = asciiDomainOf(domain);

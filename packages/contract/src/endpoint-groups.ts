@@ -1,4 +1,7 @@
-/** The groups of the reference, in order, and tags of the document. Runs have none: the token endpoint makes them. */
+/**
+ * The groups of the API reference, in order. Each is a section of the page and, if it has endpoints, a tag of
+ * the OpenAPI document. Runs have no endpoints of their own: the token endpoint creates them.
+ */
 export const endpointGroups = {
   device: {
     title: 'Device sign-in',

@@ -33,7 +33,10 @@ export interface Endpoint {
   /** Details beyond the summary, in full sentences. */
   readonly notes?: string;
   readonly access: Access;
-  /** Scopes one of which a token needs. By default `*`, so that no endpoint is open to narrow tokens by mistake. */
+  /**
+   * A user's token needs one of these scopes. The default is `*`, so that no endpoint is open to narrow
+   * tokens by mistake.
+   */
   readonly scopes?: readonly OwnScope[];
   /** A cookie is accepted only from pages of this service, not from pages of allowed origins. */
   readonly ownOriginOnly?: true;
@@ -70,17 +73,26 @@ export interface Endpoint {
   readonly signedAs?: string;
   /** Programs repeat the request all the time: while it succeeds, its log line has the level `debug`. */
   readonly isPolled?: true;
-  /** What each code means here; `true`: as everywhere (`errorMeanings`). Reading a body and access imply theirs. */
+  /**
+   * What each error code means for this endpoint; `true` stands for its general meaning (`errorMeanings`).
+   * The errors of reading a body and of identifying the caller are implied.
+   */
   readonly errors: Partial<Readonly<Record<ErrorCode, string | true>>>;
 }
 
-/** Optional on every request with a user's credential: it is refused unless the credential belongs to this user id. */
+/** Optional on requests with a user's credential: refused unless the credential belongs to this user id. */
 export const userHeader = 'Latchkey-User';
 
-/** On every request of our own pages: where a browser sends neither `Sec-Fetch-Site` nor `Origin`, it proves where they come from. */
+/**
+ * Sent with every request of our own pages. It proves where a request comes from if the browser sends neither
+ * `Sec-Fetch-Site` nor `Origin`.
+ */
 export const pageHeader = { name: 'Latchkey-Page', value: '1' } as const;
 
-/** An endpoint as it is declared: without its id, which is its name in the table of endpoints. Its status defaults to 200. */
+/**
+ * An endpoint as it is declared: without its id, which is its name in the table of endpoints. Its status
+ * defaults to 200.
+ */
 export type Declared = Omit<Endpoint, 'id' | 'status' | 'errors'> &
   Partial<Pick<Endpoint, 'status' | 'errors'>>;
 

@@ -1,4 +1,7 @@
-/** Maximum sizes, in characters unless named otherwise. What is longer is refused, never cut. */
+/**
+ * Maximum sizes, in characters unless the name says otherwise. Longer input is refused with
+ * `invalid_request`, or with `payload_too_large` for a body. Nothing is truncated.
+ */
 export const fieldLimits = {
   bodyBytes: 64 * 1024,
   token: 1024,

@@ -3,14 +3,18 @@ export const languages = ['en', 'de', 'fr', 'es', 'pt-BR', 'ja'] as const;
 
 export type Language = (typeof languages)[number];
 
-/** The cookie with the language of pages, without the prefix that it has over HTTPS. Its value is one of `languages`. */
+/** The cookie with the language of pages, one of `languages`. Over HTTPS, its name has a prefix. */
 export const languageCookie = 'latchkey_language';
 
 const byTag = new Map<string, Language>(languages.map((language) => [language.toLowerCase(), language]));
 // The only Portuguese there is also serves those who ask for another one.
 byTag.set('pt', 'pt-BR');
 
-/** The language of a tag, by dropping subtags until one matches: `de-CH` is German. @see RFC 4647 section 3.4 */
+/**
+ * The language for a tag, found by dropping subtags from its end until one matches: `de-CH` is German.
+ * Undefined if none does.
+ * @see RFC 4647 section 3.4
+ */
 export function languageOf(tag: string | null | undefined): Language | undefined {
   const subtags = (tag ?? '').trim().toLowerCase().split('-');
   for (let length = subtags.length; length > 0; length--) {

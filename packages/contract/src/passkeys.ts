@@ -101,7 +101,10 @@ export const requestOptions = model(
 );
 export type RequestOptions = z.infer<typeof requestOptions>;
 
-/** Up to `max` characters of base64url, also made from base64 and padding: password managers differ. */
+/**
+ * Bytes in base64url, up to `max` characters. Standard base64 and padding are accepted and converted, because
+ * password managers differ.
+ */
 const bytes = (max: number) => storable(z.string().overwrite(asBase64url).min(1).max(max));
 
 const asBase64url = (text: string): string =>

@@ -51,7 +51,11 @@ export const organizationsTruncated = described(
   'The user belongs to more organizations than listed.',
 );
 
-/** What a service learns about an active token. @see RFC 7662 section 2.2, RFC 9470 section 6.2 */
+/**
+ * What a service learns about an active token. A service must check `token_use` and accept access tokens
+ * only. A refresh token has no `token_type`.
+ * @see RFC 7662 section 2.2, RFC 9470 section 6.2
+ */
 const activeToken = z
   .object({
     active: described(z.literal(true), 'The token is active.'),

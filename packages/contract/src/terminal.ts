@@ -4,7 +4,11 @@
 export const showsStyles = ({ NO_COLOR, TERM }: Readonly<Record<string, string | undefined>>): boolean =>
   !NO_COLOR?.trim() && TERM !== 'dumb';
 
-/** Whether this process opened a descriptor itself (`/proc/self/fdinfo`): runtimes open /dev/null for a closed output. */
+/**
+ * Whether this process opened a descriptor itself, according to its entry in `/proc/self/fdinfo`: the
+ * descriptor is then close-on-exec. A runtime opens /dev/null in place of a standard output that its caller
+ * closed (`>&-`).
+ */
 export const isOpenedHere = (fdInfo: string): boolean =>
   (Number.parseInt(/^flags:\s*([0-7]+)$/m.exec(fdInfo)?.[1] ?? '', 8) & 0o2000000) !== 0;
 

@@ -12,7 +12,10 @@ export interface TimeFormat {
 /** The two members of a profile that decide it. */
 export type TimePreferences = Pick<Profile, 'locale' | 'time_zone'>;
 
-/** The format that a profile sets. Undefined: not set, or unknown to this runtime, since their data differs. */
+/**
+ * The format that a profile sets. A member is undefined if it is not set, or if this runtime does not know
+ * its value: browsers and releases differ in the locales and time zones that they support.
+ */
 export const timeFormatOf = ({ locale, time_zone }: TimePreferences): TimeFormat => ({
   locale: firstKnown(locale, (tag) => Intl.DateTimeFormat.supportedLocalesOf(tag)[0]),
   timeZone: firstKnown(time_zone, (timeZone) => {
@@ -37,7 +40,7 @@ export const writeTime = (
   styles: Pick<Intl.DateTimeFormatOptions, 'dateStyle' | 'timeStyle'>,
 ): string => dateTimeFormat(locale, timeZone === undefined ? styles : { ...styles, timeZone }).format(time);
 
-/** How a time zone differs from UTC at a moment: `UTC`, `UTC+1`, `UTC-3:30`. Undefined is the zone of this device. */
+/** The offset of a time zone at a time: `UTC`, `UTC+1`, `UTC-3:30`. Undefined is this device's time zone. */
 export function offsetName(time: Date, timeZone: string | undefined): string {
   const zone = timeZone === undefined ? {} : { timeZone };
   const format = dateTimeFormat('en', { ...zone, timeZoneName: 'shortOffset' });
@@ -45,7 +48,7 @@ export function offsetName(time: Date, timeZone: string | undefined): string {
   return offset.replace(/^GMT(?:[+-]0)?(?=$|[+-])/, 'UTC');
 }
 
-/** `Intl` puts a space between a number and a unit in Japanese, which is unusual there and would allow a line break. */
+/** `Intl` puts a space between number and unit in Japanese, which is unusual and would allow a line break. */
 const unspaced = (language: string, text: string): string =>
   language === 'ja' ? text.replace(/\s/g, '') : text;
 
@@ -75,7 +78,10 @@ interface AgoWords {
   readonly inAMoment: string;
 }
 
-/** How far a moment is from `now`: `3 hours ago`, `in 20 days`. Undefined beyond 30 days: a date says more. */
+/**
+ * How long before or after `now` a time is: `3 hours ago`, `yesterday`, `in 20 days`. Undefined beyond 30
+ * days, where a date says more.
+ */
 export function writeAgo(time: Date, now: Date, words: AgoWords): string | undefined {
   const seconds = (time.getTime() - now.getTime()) / 1000;
   const found = agoUnits.find((one) => Math.abs(seconds) >= one.seconds);

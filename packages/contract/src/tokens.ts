@@ -9,7 +9,7 @@ import { authorizationDetails, resourceText, scopeText } from './scopes.ts';
 const accessToken = shown('Send it as `Authorization: Bearer …`. Treat it as opaque.', examples.accessToken);
 const bearer = described(z.literal('Bearer'), 'Always `Bearer`.');
 
-/** The tokens issued by a sign-in or refresh. `expires_in` is the access token's remaining lifetime in seconds. */
+/** The tokens of a sign-in or refresh. `expires_in` is the access token's remaining lifetime in seconds. */
 export const tokenSet = z
   .object({
     access_token: accessToken,
@@ -34,7 +34,10 @@ export type TokenSet = z.infer<typeof tokenSet>;
 
 export const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
 
-/** The access token of a run or of a service for itself. Only runs that a service made have a refresh token. */
+/**
+ * The access token of a run, or of a service that acts for no user. Only a run that a service created has a
+ * refresh token, and only the token of a run has `issued_token_type`.
+ */
 const issuedToken = z
   .object({
     access_token: accessToken,
@@ -70,7 +73,7 @@ const spentToken = described(
   examples.refreshToken,
 );
 
-/** Only a new sign-in can have another scope or resource: if present here, they must equal the granted ones. */
+/** Only a new sign-in can change the scope or resource: if present here, they must equal the granted ones. */
 const unchangedAccess = {
   scope: described(scopeText, "Must be the session's own scope, in any order.", 'profile email').optional(),
   resource: described(resourceText, "Must be the session's own resource.").optional(),
@@ -139,7 +142,10 @@ export const revokeScope = z.object({
   ),
 });
 
-/** The JSON body of `POST /revoke`. To revoke a token that is in the body is another operation, so it must not be mistaken for this one. */
+/**
+ * The JSON body of `POST /revoke`. Revoking a token in the body is a different operation, which must not be
+ * mistaken for this one.
+ */
 export const revokeRequest = revokeScope.extend({
   token: absent('must be sent as a form (Content-Type: application/x-www-form-urlencoded)'),
 });
@@ -168,7 +174,10 @@ const tokenType = (description: string) =>
     .optional()
     .meta({ enum: [accessTokenType], description, examples: [accessTokenType] });
 
-/** The form body of `POST /token`. @see RFC 6749 sections 4.1.3, 4.4 and 6, RFC 8628 section 3.4, RFC 8693 section 2.1, RFC 7523 section 2.1 */
+/**
+ * The form body of `POST /token`.
+ * @see RFC 6749 sections 4.1.3, 4.4 and 6, RFC 8628 section 3.4, RFC 8693 section 2.1, RFC 7523 section 2.1
+ */
 const grantForm = z
   .object({
     grant_type: text(200).meta({
@@ -252,7 +261,8 @@ const refreshForm = z
     ...unchangedAccess,
     ...clientFields,
   })
-  // Required by the document but not by the schema, so that a wrong grant_type is reported before a missing token.
+  // Required by the document but not by the schema, so that a wrong grant_type is reported before a missing
+  // token.
   .meta({ required: ['grant_type', 'refresh_token'] });
 
 export const tokenTypeHint = described(text(100).optional(), 'Accepted, but not needed.', 'access_token');

@@ -98,10 +98,13 @@ export const templates: Templates = {
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-/** Longer than the clocks of two nodes may differ: while a row decides on one node, no other node may delete it. */
+/** Exceeds the clock difference of any two nodes: no node may delete a row that still decides on another. */
 const clockDifferenceMs = hourMs;
 
-/** A sweep for each table whose rows expire. They stay for a while, for precise errors and for operators. */
+/**
+ * One sweep for each table whose rows expire, with how long rows are kept after that. Until then, requests
+ * get a precise error, and operators can look at emails.
+ */
 export const sweepsOf = (ctx: Context): Sweeps => ({
   sessions: sweepAfter(
     {
@@ -137,7 +140,7 @@ export const sweepsOf = (ctx: Context): Sweeps => ({
   ),
 });
 
-/** Deletes rows that are no longer needed, announces the ends of keys, and counts for the metrics, until it is stopped. */
+/** Deletes rows that are no longer needed, announces the ends of keys and counts metrics, until stopped. */
 export function startUpkeep(ctx: Context): { stop(): Promise<void> } {
   const stopping = new AbortController();
   const { signal } = stopping;

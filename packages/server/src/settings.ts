@@ -58,7 +58,10 @@ export const settingNames: ReadonlySet<string> = new Set([
   ...commandLineSettings,
 ]);
 
-/** Reads and checks the settings; an empty variable is not set. @throws {ConfigError} naming the first invalid one */
+/**
+ * Reads and checks the settings. An empty variable counts as not set.
+ * @throws {ConfigError} naming the first setting that is not valid
+ */
 export function readConfig(env: Environment): Config {
   const config = readConfigOf(env, declaredSettings, rateLimitRules);
   const lifetimes = lifetimesOf(config, env);
@@ -72,7 +75,10 @@ const idleTimeouts = [
   ['runIdleTtlSeconds', 'runTtlSeconds'],
 ] as const;
 
-/** The idle timeouts, by default at most the absolute lifetime. @throws {ConfigError} for one that is set and longer */
+/**
+ * The idle timeouts. A default is never longer than the absolute lifetime.
+ * @throws {ConfigError} for a configured timeout that is longer
+ */
 function lifetimesOf(config: Config, env: Environment): Partial<Config> {
   const timeouts = idleTimeouts.map(([idle, absolute]) => {
     const { name } = sessionSettings[idle];

@@ -48,9 +48,8 @@ export const makeCredential = (options: CreationOptions) =>
   );
 
 /**
- * Uses a passkey: in the browser's dialog or, with `autofillUntil`, in its autofill until that signal is aborted.
+ * Uses a passkey in the browser's dialog or, with `autofillUntil`, in its autofill until that signal aborts.
  * @throws {LatchkeyError} a `PasskeyErrorCode`
- * @internal
  */
 export const useCredential = (options: RequestOptions, autofillUntil?: AbortSignal) =>
   ceremony(
@@ -66,7 +65,8 @@ export const useCredential = (options: RequestOptions, autofillUntil?: AbortSign
   );
 
 /**
- * Asks for a passkey that confirms what the options were issued for. Send the response with the request that does it, as `passkey`.
+ * Asks for a passkey that confirms what the options were issued for. Send the response as `passkey` with the
+ * request that needs it.
  * @throws {LatchkeyError} a `PasskeyErrorCode`
  * @example
  * const { passkey: options } = await api.call('verifyDevice', { body: { user_code } });
@@ -94,8 +94,9 @@ async function ceremony<T>(
 }
 
 /**
- * Password managers replace `navigator.credentials`. The `toJSON` of some throws, that of others writes standard base64, and some
- * leave out `rawId`. So the JSON is built from the buffers, and `toJSON` only helps where there are none.
+ * Converts a credential to JSON. Password managers replace `navigator.credentials`: the `toJSON` of some
+ * throws, that of others writes standard base64, and some omit `rawId`. So the JSON is built from the
+ * buffers, and `toJSON` is called only where there are none.
  * @internal
  */
 export function inJson<T>(responseOf: (credential: Received) => T, credential: Received): T {
@@ -117,8 +118,8 @@ const deviceHasAuthenticator = () =>
   PublicKeyCredential.isUserVerifyingPlatformAuthenticatorAvailable().catch(() => true);
 
 /**
- * The code for a rejected `navigator.credentials` call. Browsers report `NotAllowedError` for a cancelled dialog, a
- * timeout and a device without authenticator alike; only asking the device identifies the last.
+ * The code for a rejected `navigator.credentials` call. Browsers report `NotAllowedError` for a cancelled
+ * dialog, a timeout and a device without authenticator alike; only asking the device identifies the last.
  * @see WebAuthn Level 3 sections 5.1.3 and 5.1.4
  * @internal
  */
@@ -136,7 +137,7 @@ const failures: ReadonlyMap<string, PasskeyErrorCode> = new Map([
 ]);
 
 /**
- * A credential or its JSON form: bytes are buffers in the first, text in the second.
+ * A credential or its JSON form. Bytes are buffers in a credential and text in its JSON form.
  * @internal
  */
 export interface Received {

@@ -1,12 +1,13 @@
-// The order of locks on PostgreSQL: address → account → shared organizations → service → declarations → rows of the
-// account → its log. Every transaction takes the locks it needs in this order, several of one kind by ascending id
-// (logs: `byLog`), so that no two transactions wait for each other. SQLite has a single writer and needs none.
+// The order of locks on PostgreSQL: address → account → shared organizations → service → declarations → rows
+// of the account → its log. Every transaction takes the locks it needs in this order, several of one kind by
+// ascending id (logs: `byLog`), so that no two transactions wait for each other. SQLite has a single writer
+// and needs none.
 //
-// A sign-in locks the log of its account together with inserting the session, before the rows of a notice: nothing else has or waits for
-// these while the account is locked.
+// A sign-in locks the log of its account together with inserting the session, before the rows of a notice:
+// nothing else has or waits for these while the account is locked.
 //
-// They change nothing. Code above the account calls `lockAccount` of `identity/account/account.ts`, which also refuses a missing
-// account.
+// They change nothing. Code above the account calls `lockAccount` of `identity/account/account.ts`, which
+// also refuses a missing account.
 //
 // Tests check the order in every transaction (`tests/support/lock-order.ts`).
 
@@ -16,8 +17,9 @@ import type { Tables } from '../platform/database/schema.ts';
 import { statement, textsOf } from '../platform/database/statement.ts';
 
 /**
- * Locks an address until the transaction ends, with the others of its bucket. Several are locked by ascending bucket.
- * Use it in a select list and never in a condition, which the database may skip.
+ * Locks an address, together with the others of its bucket, until the transaction ends. Several addresses are
+ * locked by ascending bucket. Use this in a select list and never in a condition, which the database may
+ * skip.
  */
 export const lockOnAddress = (email_key: Expression<string>, dialect: Dialect) =>
   dialect === 'postgres' ? sql<unknown>`cast(lock_address(${email_key}) as text)` : sql<unknown>`null`;
@@ -46,7 +48,8 @@ export const lockAccountRows = statement<{ ids: string }>()((db, p, dialect) =>
 );
 
 /**
- * The id of an account, as a subquery that locks the account first: it saves the round trip of a lock where one row changes.
+ * The id of an account, as a subquery that locks the account before the row it is compared with. This saves
+ * the round trip of a separate lock when a transaction starts by changing a single row of the account.
  * Conditions on other tables see the state from before the wait.
  */
 export const lockedAccountId = (db: Kysely<Tables>, id: Expression<string | null>, dialect: Dialect) =>
