@@ -3,7 +3,10 @@ import { organizationSlugRule } from '@latchkey/contract/organizations';
 
 type UnavailableDetail = 'client_unavailable' | 'draining' | 'limiter_unavailable' | 'store_unavailable';
 
-/** The reason for an error, in one word: a capability's, or a rate limit. For the log, never for the response. */
+/**
+ * The reason for an error, in one word: one that a capability declares, or the name of a rate limit. It goes
+ * into the log and never into the response.
+ */
 export type ErrorDetail = string;
 
 type Members = Pick<ErrorBody, 'interval' | 'passkey_required' | 'redirect' | 'form_post'>;
@@ -17,7 +20,7 @@ interface Extra {
   readonly cause?: unknown;
 }
 
-/** Ends a request with an error response. `message` is public: a sentence for a developer, without secrets. */
+/** Ends a request with an error response. `message` is public: a sentence for developers, without secrets. */
 export class AuthError extends Error {
   readonly code: ErrorCode;
   readonly detail: ErrorDetail | undefined;
@@ -69,15 +72,18 @@ export class AuthError extends Error {
 }
 
 /**
- * What a transaction decided. To refuse, it throws, which rolls it back; where what it counted or recorded has to be committed, it
- * returns the refusal, which is thrown here.
+ * What a transaction decided. To refuse, it throws, which rolls it back; where what it counted or recorded
+ * has to be committed, it returns the refusal, which is thrown here.
  */
 export function orThrow<Decided>(decided: Decided | AuthError): Decided {
   if (decided instanceof AuthError) throw decided;
   return decided;
 }
 
-/** Refuses a request that is malformed. @param message begins with the name of what is wrong, if that has one */
+/**
+ * Refuses a request that is malformed.
+ * @param message begins with the name of what is wrong, if that has one
+ */
 export const invalidRequest = (message: string): AuthError => new AuthError('invalid_request', message);
 
 /** Refuses what contradicts the current state. @param message names what to change first */
@@ -133,7 +139,10 @@ export const temporarilyUnavailable = (cause?: unknown, detail: UnavailableDetai
     headers: { 'Retry-After': String(retryAfterSeconds) },
   });
 
-/** The token is valid but too narrow for this endpoint. @see RFC 6750 section 3.1 */
+/**
+ * The token is valid but too narrow for this endpoint.
+ * @see RFC 6750 section 3.1
+ */
 export const insufficientScope = (needed: string, boundTo: string | null = null): AuthError => {
   const description =
     boundTo === null

@@ -34,6 +34,10 @@ export async function repeat(timers: Timers, pauseMs: number, signal: AbortSigna
 /** A time on the wire of tokens: whole seconds since 1970. */
 export const inSeconds = (ms: number): number => Math.floor(ms / 1000);
 
-/** The `expires_in` of a token. Not rounded up, which would promise too much where clocks differ by milliseconds. */
+/**
+ * The `expires_in` of a token that expires at this time. It is rounded to the nearest second: the clock of
+ * the node that set the time may be ahead by milliseconds, and rounding up would then promise more than the
+ * whole lifetime.
+ */
 export const expiresIn = (endsAt: number, now: number): number =>
   Math.max(0, Math.round((endsAt - now) / 1000));

@@ -15,7 +15,10 @@ type PlatformConfig = ReturnType<typeof platformConfigOf>;
 /** All checked settings. `settings.ts` above adds those of the capabilities. */
 export interface Config extends Readonly<PlatformConfig> {}
 
-/** Reads and checks all settings. @throws {ConfigError} naming the first setting that is not valid */
+/**
+ * Reads and checks the settings of the platform and those that capabilities declare.
+ * @throws {ConfigError} naming the first setting that is not valid
+ */
 export function readConfigOf(env: Environment, declared: Settings, rules: RateLimitRules): Config {
   const s = readSettings(platformSettings, env);
   const values = readSettings(declared, env) as Omit<Config, keyof PlatformConfig>;

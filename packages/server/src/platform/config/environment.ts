@@ -9,7 +9,11 @@ export const processEnvironment: Environment = process.env;
 
 const defaultEnvFile = '.env';
 
-/** Adds a file, by default `.env` if it exists, to what is set. @throws {ConfigError} when it cannot be read */
+/**
+ * Adds the settings of an env file to the environment. Variables that are already set take precedence.
+ * Without a file name, reads `.env` if it exists.
+ * @throws {ConfigError} when the file cannot be read
+ */
 export function readEnvFile(file: string | undefined): void {
   let text: string;
   try {

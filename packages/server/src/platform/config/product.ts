@@ -48,7 +48,10 @@ interface Size {
   readonly height: number;
 }
 
-/** Reads the logo and checks that its content is what its name says. @throws {ConfigError} naming LATCHKEY_LOGO */
+/**
+ * Reads the logo and checks that its content matches its file name.
+ * @throws {ConfigError} naming LATCHKEY_LOGO
+ */
 function readLogo(path: string): Logo {
   const bytes = readFile(path);
   if (bytes.length > maxLogoBytes) {
@@ -85,7 +88,10 @@ const pngStart = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 /** The last chunk, which is empty. */
 const pngEnd = Buffer.from('0000000049454e44ae426082', 'hex');
 
-/** The size of a PNG image; undefined for a file that does not begin and end as one. @see PNG (Third Edition) section 5 */
+/**
+ * The size of a PNG image. Undefined for a file that does not begin and end as one.
+ * @see PNG (Third Edition) section 5
+ */
 function sizeOfPng(bytes: Buffer): Size | undefined {
   const isPng =
     bytes.subarray(0, pngStart.length).equals(pngStart) && bytes.subarray(-pngEnd.length).equals(pngEnd);
@@ -98,14 +104,17 @@ function sizeOfPng(bytes: Buffer): Size | undefined {
 
 /** XML allows no `--` inside, so a text has only one way to match, and a wrong file is refused at once. */
 const comment = String.raw`<!--(?:(?!--)[\s\S])*-->`;
-/** What may come before the root element: an XML declaration, comments, and a document type that declares nothing. */
+/** What may precede the root element: XML declaration, comments, and a document type without declarations. */
 const prolog = String.raw`^\s*(?:<\?xml\s[^>]*\?>\s*)?(?:(?:${comment}|<!DOCTYPE\s[^>[]*>)\s*)*`;
 const svgStart = new RegExp(
   String.raw`${prolog}<svg\s(?:[^>]*\s)?xmlns\s*=\s*["']http://www\.w3\.org/2000/svg["'][^>]*>`,
 );
 const svgEnd = new RegExp(String.raw`(?:</svg\s*>|<svg\s[^>]*/>)\s*(?:${comment}\s*)*$`);
 
-/** The text of an SVG image; undefined for anything else. The response that serves it does not let its scripts run. */
+/**
+ * The text of an SVG image; undefined for anything else. It may contain scripts, but the response that serves
+ * it does not let them run.
+ */
 function readSvg(bytes: Uint8Array): string | undefined {
   const text = isUtf8(bytes) ? new TextDecoder().decode(bytes) : '';
   return svgStart.test(text) && svgEnd.test(text) ? text : undefined;

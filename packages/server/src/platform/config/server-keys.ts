@@ -46,7 +46,8 @@ export function lacksKeys(config: Config, env: Environment): boolean {
 }
 
 /**
- * The key ring from `LATCHKEY_KEYS`, or on SQLite from the key file, which `create` makes with mode 0600 if missing.
+ * The key ring from `LATCHKEY_KEYS`, or on SQLite from the key file. With `create`, a missing key file is
+ * created with mode 0600, as on the first start.
  * @throws {ConfigError} when there are no keys or they are not valid
  */
 export function readKeys(config: Config, { create, env }: { create: boolean; env: Environment }): KeyRing {
@@ -58,7 +59,11 @@ export function readKeys(config: Config, { create, env }: { create: boolean; env
   );
 }
 
-/** The ring and `LATCHKEY_RETIRED_KEYS`, which verify only the security log. @throws {ConfigError} for invalid ones */
+/**
+ * The keys that verify the security log: the ring, and the keys in `LATCHKEY_RETIRED_KEYS`, which verify
+ * nothing else.
+ * @throws {ConfigError} when a retired key is not valid
+ */
 export function readLogKeys(ring: KeyRing, env: Environment): LogKeys {
   const retired = readRetiredKeyList(env);
   return retired ? checkedKeys('LATCHKEY_RETIRED_KEYS', () => withRetiredKeys(ring, retired)) : ring;
@@ -94,7 +99,10 @@ function createKeyFile(path: string): void {
   }
 }
 
-/** The key ring as it is set or in the key file: a secret. @throws {ConfigError} without keys or for invalid ones */
+/**
+ * The key ring as text, a secret: the value of `LATCHKEY_KEYS`, or on SQLite the content of the key file.
+ * @throws {ConfigError} when there are no keys or they are not valid
+ */
 export function readKeyList(config: Config, env: Environment): string {
   readKeys(config, { create: false, env });
   return env['LATCHKEY_KEYS']?.trim() || readFileSync(keyFilePath(config), 'utf8').trim();
@@ -103,7 +111,11 @@ export function readKeyList(config: Config, env: Environment): string {
 /** The keys that verify only the security log, as text: a secret. Empty without any. */
 export const readRetiredKeyList = (env: Environment): string => env['LATCHKEY_RETIRED_KEYS']?.trim() ?? '';
 
-/** Replaces the key file atomically, under the lock of its caller. @throws {ConfigError} when it cannot be written */
+/**
+ * Replaces the content of the key file atomically: readers see the old ring or the new one, even after a
+ * crash. The caller must hold a lock against concurrent changes.
+ * @throws {ConfigError} when it cannot be written
+ */
 export function writeKeyFile(config: Config, list: string): void {
   const link = keyFilePath(config);
   try {

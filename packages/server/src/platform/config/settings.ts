@@ -44,7 +44,9 @@ export type ConfigOf<Declared extends Settings> = {
   readonly [Member in keyof Declared]: Declared[Member] extends Setting<infer T> ? T : never;
 };
 
-/** The settings of the platform, by their members of `Config`. Capabilities declare their own (`settings.ts` of each). */
+/**
+ * The settings of the platform, by their members of `Config`. Capabilities declare theirs in `settings.ts`.
+ */
 export const platformSettings = {
   port: setting(
     'PORT',
@@ -177,7 +179,8 @@ export const keySettings: readonly SettingText[] = [
 ];
 
 /**
- * The values of settings, or their defaults. White space around a value is not part of it; an empty one is not set.
+ * The values of settings, or their defaults. White space around a value, which files and secret stores add,
+ * is not part of it. An empty variable counts as not set.
  * @throws {ConfigError} naming the first setting that is not valid
  */
 export const readSettings = <S extends Settings>(settings: S, env: Environment): ConfigOf<S> =>

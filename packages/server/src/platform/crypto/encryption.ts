@@ -6,12 +6,16 @@ const nonceBytes = 12;
 const tagBytes = 16;
 const algorithm = 'aes-256-gcm';
 
-/** A key for each label, so that no ciphertext decrypts under another. The word `seal` is part of the stored format. */
+/**
+ * Derives a key for each label, so that a ciphertext of one label never decrypts under another. The word
+ * `seal` is part of the stored format.
+ */
 const encryptionKey = (key: ServerKey, label: string): Buffer => key.mac(`seal: ${label}`);
 
 /**
- * Encrypts a secret for the database under the newest key of the ring, with AES-256-GCM. The result is key id (5 bytes),
- * nonce (12), ciphertext and tag (16) in base64url. `place` names the row it is stored in: decryption fails elsewhere.
+ * Encrypts a secret for the database under the newest key of the ring, with AES-256-GCM. The result is key id
+ * (5 bytes), nonce (12), ciphertext and tag (16) in base64url. `place` names the row it is stored in:
+ * decryption fails elsewhere.
  */
 export function encrypt(keys: KeyRing, random: Random, label: string, place: string, secret: Uint8Array) {
   const nonce = random(nonceBytes);

@@ -1,7 +1,10 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { KeyRing, ServerKey } from './primitives.ts';
 
-/** The kinds of handle and their prefixes, which secret scanners find. The MAC covers the prefix, so kinds never mix. */
+/**
+ * The kinds of handle and their prefixes, by which secret scanners find leaked ones. The MAC covers the
+ * prefix, so a handle of one kind is never accepted as another.
+ */
 export const handlePrefix = {
   accessToken: 'lk_at_',
   refreshToken: 'lk_rt_',
@@ -25,8 +28,8 @@ export interface Handle {
 export const subjectBytes = 16;
 const formatVersion = 1;
 
-// Version (1 byte), key id (5), subject (16), value (6), MAC (32). 60 bytes leave no spare bits in base64url, so each
-// handle has exactly one spelling.
+// Version (1 byte), key id (5), subject (16), value (6), MAC (32). 60 bytes leave no spare bits in base64url,
+// so each handle has exactly one spelling.
 const keyIdOffset = 1;
 const subjectOffset = 6;
 const valueOffset = subjectOffset + subjectBytes;
@@ -35,7 +38,7 @@ const macOffset = valueOffset + valueBytes;
 const handleBytes = macOffset + 32;
 const encoded = new RegExp(`^[A-Za-z0-9_-]{${(handleBytes / 3) * 4}}$`);
 
-/** The bytes of a handle. The MAC also covers `binding`, which is not part of the handle: its reader must know it. */
+/** The bytes of a handle. The MAC also covers `binding`, which is not in the handle: readers must know it. */
 function encode(key: ServerKey, label: string, handle: Handle, binding: Uint8Array): Buffer {
   const bytes = Buffer.allocUnsafe(handleBytes);
   bytes[0] = formatVersion;
@@ -68,7 +71,7 @@ function decode(keys: KeyRing, label: string, text: string, binding: Uint8Array)
 
 const unbound = new Uint8Array();
 
-/** Creates a handle, under the signing key of the ring unless `key` is given. The same input gives the same handle. */
+/** Creates a handle, by default under the signing key of the ring. The same input gives the same handle. */
 export const mintHandle = (
   keys: KeyRing,
   kind: HandleKind,
@@ -76,7 +79,7 @@ export const mintHandle = (
   key: ServerKey = keys.signing,
 ): string => handlePrefix[kind] + encode(key, handlePrefix[kind], handle, unbound).toString('base64url');
 
-/** Verifies a handle. Undefined when it is malformed, forged, of another kind or under a key outside the ring. */
+/** Verifies a handle. Undefined if it is malformed, forged, of another kind or by a key outside the ring. */
 export function readHandle(keys: KeyRing, kind: HandleKind, text: string): ReadHandle | undefined {
   const prefix = handlePrefix[kind];
   return text.startsWith(prefix) ? decode(keys, prefix, text.slice(prefix.length), unbound) : undefined;
@@ -91,11 +94,14 @@ const challengeLabel = {
 } as const;
 export type ChallengeKind = keyof typeof challengeLabel;
 
-/** A handle without prefix, because WebAuthn challenges are bytes. It is valid only together with its `binding`. */
+/**
+ * Creates a challenge: a handle without a prefix, because WebAuthn challenges are bytes. With `binding` (a
+ * session or a request), it is valid only together with that value.
+ */
 export const mintChallenge = (keys: KeyRing, kind: ChallengeKind, handle: Handle, binding = ''): string =>
   encode(keys.signing, challengeLabel[kind], handle, Buffer.from(binding)).toString('base64url');
 
-/** Verifies a challenge. Undefined when it is malformed, forged, of another kind or bound to something else. */
+/** Verifies a challenge. Undefined if it is malformed, forged, of another kind or bound to something else. */
 export const readChallenge = (
   keys: KeyRing,
   kind: ChallengeKind,

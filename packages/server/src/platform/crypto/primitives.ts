@@ -29,7 +29,7 @@ function digest(hasher: CryptoHasher, label: string, parts: readonly (Uint8Array
   return hasher.digest();
 }
 
-/** SHA-256 over a label and the parts. Each use has its own label, so hashes of one use reveal nothing about another. */
+/** SHA-256 over a label and the parts. Each use has its own label: its hashes reveal nothing about others. */
 export const sha256 = (label: string, ...parts: (Uint8Array | string)[]): Buffer =>
   digest(new CryptoHasher('sha256'), label, parts);
 
@@ -69,7 +69,7 @@ function createKey(secret: Buffer): ServerKey {
   return { id: mac('key id').subarray(0, keyIdBytes), mac };
 }
 
-/** @throws {Error} whose message gives the position of the key, never the key itself */
+/** @throws {Error} whose message gives the position of the invalid key, never the key itself */
 function parseKeys(list: string): ServerKey[] {
   const keys = list.split(',').map((text, index) => {
     const trimmed = text.trim().replace(/=+$/, '');
@@ -86,7 +86,10 @@ function parseKeys(list: string): ServerKey[] {
   return keys;
 }
 
-/** Parses 32-byte keys in base64url, newest first. @throws {Error} with the position of a wrong key, never the key */
+/**
+ * Parses a comma-separated list of 32-byte keys in base64url, newest first.
+ * @throws {Error} whose message gives the position of the invalid key, never the key itself
+ */
 export function parseKeyRing(list: string): KeyRing {
   const keys = parseKeys(list);
   const [signing] = keys;
@@ -94,7 +97,10 @@ export function parseKeyRing(list: string): KeyRing {
   return { signing, all: keys, find: (id) => keys.find((key) => key.id.equals(id)) };
 }
 
-/** Adds the retired keys, for the security log only. @throws {Error} with the position of a wrong key, never the key */
+/**
+ * Adds the keys of `LATCHKEY_RETIRED_KEYS`, which verify the security log only.
+ * @throws {Error} whose message gives the position of the invalid key, never the key itself
+ */
 export function withRetiredKeys(ring: KeyRing, list: string): LogKeys {
   const retired = parseKeys(list);
   const unretired = retired.findIndex((key) => ring.find(key.id));

@@ -18,13 +18,13 @@ interface Source extends Executor {
   rows(table: string): AsyncIterable<Row> | Iterable<Row>;
 }
 
-/** How many rows are inserted at once. Their values stay below the 32,766 parameters of a SQLite statement. */
+/** How many rows are inserted at once. A SQLite statement can have at most 32,766 parameters. */
 const rowsPerStatement = 200;
 
 /**
- * Copies all rows of a database that no service uses into an empty one of either kind, in one transaction, so whatever fails leaves the
- * other as it was. Returns how many rows each table has.
- * @throws {StoreRefusal} unless the one is unused and the other is empty
+ * Copies all rows of a database that no service uses into an empty one of either kind, in one transaction, so
+ * a failure leaves the target unchanged. Returns how many rows each table has.
+ * @throws {StoreRefusal} unless the source is unused and the target is empty
  */
 export const copyStore = (from: string, to: string): Promise<Readonly<Record<string, number>>> =>
   withSource(from, async (source) => {
@@ -127,8 +127,10 @@ async function requireEmpty(tx: Executor): Promise<void> {
 }
 
 /**
- * Writes a copy of a SQLite database at one moment, in use or not, marked as one that `finish-restore` must run on. The copy
- * appears when it is complete and on the disk, for its owner only. @throws {Error} of the file system, as `EEXIST`
+ * Writes a copy of a SQLite database as of one moment, while other processes read and write it. The copy
+ * appears under its name once it is complete and on the disk, readable by its owner only. It is marked as one
+ * that `finish-restore` must run on.
+ * @throws {Error} of the file system: `EEXIST` if the file exists
  */
 export async function backUpSqlite(path: string, file: string): Promise<void> {
   const temporary = `${file}.${randomUUID()}.tmp`;

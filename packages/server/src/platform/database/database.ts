@@ -5,13 +5,19 @@ import { canWorkWith, newerStore } from './migrate.ts';
 import { openPostgres } from './postgres.ts';
 import { openSqlite, sqlitePathOf } from './sqlite.ts';
 
-/** Opens a database and brings its schema up to date. @throws {Error} if it is unreachable or of a newer release */
+/**
+ * Opens the database of a URL and brings its schema up to date. Creates a SQLite file that does not exist.
+ * @throws {Error} when the database is unreachable, or this program cannot use the schema of a newer release
+ */
 export function openDatabase(url: string, options: DatabaseOptions): Promise<Database> {
   const path = sqlitePathOf(url);
   return path === undefined ? openPostgres(url, options) : openSqlite(path, options);
 }
 
-/** Opens a database as it is. @throws {Error} if it is unreachable, missing or has a schema of another release */
+/**
+ * Opens an existing database without creating or migrating anything.
+ * @throws {Error} when the database is unreachable or missing, or has a schema that this program cannot use
+ */
 export async function openExistingDatabase(url: string, options: DatabaseOptions): Promise<Database> {
   const { pending, later } = await inspectDatabase(url);
   if (!later.every((name) => canWorkWith(name))) throw newerStore();
@@ -23,14 +29,14 @@ export async function openExistingDatabase(url: string, options: DatabaseOptions
   return openDatabase(url, { ...options, asIs: true });
 }
 
-/** How long a start waits for the database, for example while that starts as well. */
+/** How long a start waits for the database, for example because the database is starting as well. */
 export const reachDeadlineMs = 60_000;
 
 const firstPauseMs = 250;
 const maxPauseMs = 8_000;
 
 /**
- * Repeats `open` in growing pauses while it fails because the database is out of reach; after the deadline its error is final.
+ * Retries `open` with growing pauses while the database is unreachable. Throws its error after the deadline.
  * @param onWait called once, with the first error, when the wait begins
  */
 export async function whenReachable<T>(

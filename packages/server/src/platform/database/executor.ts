@@ -11,11 +11,17 @@ export interface Executor {
   /** Statements of one turn of the event loop go out together where they can (see `gathered`). */
   readonly gathers?: boolean;
   run<Row>(text: string, values: readonly Value[]): Promise<Row[]>;
-  /** Runs a statement without rows; resolves before its result, which saves a round trip. If it fails, so does the transaction. */
+  /**
+   * Runs a statement without rows in a transaction. Resolves before the database has run it, so that it costs
+   * no round trip of its own. If the statement fails, the transaction fails.
+   */
   write?(text: string, values: readonly Value[]): Promise<never[]>;
 }
 
-/** The database. Retries conflicts, then throws `temporarily_unavailable` for failures that are not defects. */
+/**
+ * The database. Conflicts that it reports as retryable are retried first. Failures that are not defects
+ * (unreachable, full, too busy) throw `temporarily_unavailable`.
+ */
 export interface Database {
   readonly dialect: Dialect;
   /** Sees committed state only. */
@@ -23,8 +29,8 @@ export interface Database {
   /** Each statement is a transaction of its own, durable when the promise resolves. */
   readonly single: Executor;
   /**
-   * Runs `work` in one transaction, durable when the promise resolves. An error rolls it back. `work` may run more than once,
-   * so it must have no side effects besides its statements.
+   * Runs `work` in one transaction, which is durable when the promise resolves. An error rolls the
+   * transaction back. `work` may run more than once, so it must have no side effects besides its statements.
    */
   transaction<T>(work: (tx: Executor) => Promise<T>): Promise<T>;
   readonly notifications: Notifications;
@@ -32,15 +38,17 @@ export interface Database {
 }
 
 /**
- * Messages between the processes that serve one database: work that waits on one node learns of a change on another. They can
- * be lost (crashes, connections, poolers without LISTEN), so a listener also looks at the database from time to time.
+ * Messages between the processes that serve one database, so that work on one node that waits for a change
+ * learns of it from another node. A message can be lost (a crash, a broken connection, a pooler without
+ * LISTEN), so a listener must also check the database from time to time.
  */
 export interface Notifications {
-  /** Wakes the listeners of a channel on every node. Call it after the commit that they should see. Never fails. */
+  /** Wakes the listeners of a channel on every node. Call it after the commit to be seen. Never fails. */
   publish(channel: string, payload: string): void;
   /**
-   * Calls `wake` with the payload of each message, or with undefined when messages may have been missed, as they are
-   * until the connection is up. Every channel of a node shares one connection. Returns what ends the subscription.
+   * Calls `wake` with the payload of each message, or with undefined when messages may have been missed, as
+   * they are until the connection is up. Every channel of a node shares one connection. Returns what ends the
+   * subscription.
    */
   listen(channel: string, wake: Wake): () => void;
 }

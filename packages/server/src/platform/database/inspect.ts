@@ -12,7 +12,11 @@ import { executorOn as sqliteExecutor, sqlitePathOf, whenFree } from './sqlite.t
 const noStore = (): Error =>
   new Error('there is no store yet; run `latchkey-server migrate` or start the service to create it');
 
-/** Lets `work` read a database, again while its file is busy. @throws {Error} when it is unreachable or missing */
+/**
+ * Lets `work` read a database without changing it. On SQLite, `work` starts over while another process keeps
+ * the file busy.
+ * @throws {Error} when the database is unreachable or missing
+ */
 export async function withReader<T>(url: string, work: (read: Executor) => Promise<T>): Promise<T> {
   const path = sqlitePathOf(url);
   if (path === undefined)
@@ -37,7 +41,10 @@ const migrationsTable = {
   postgres: "SELECT 1 AS found WHERE to_regclass('kysely_migration') IS NOT NULL",
 };
 
-/** What a database reveals unchanged. @throws {Error} when it is unreachable, or has no Latchkey schema */
+/**
+ * Reports the migrations and the server of a database without changing it.
+ * @throws {Error} when the database is unreachable, or has no Latchkey schema
+ */
 export const inspectDatabase = (url: string) =>
   withReader(url, async (read) => {
     const [table] = await read.run(migrationsTable[read.dialect], []);
@@ -75,7 +82,8 @@ async function inspectServer(read: Executor) {
 export type Condition = Awaited<ReturnType<typeof examineDatabase>>;
 
 /**
- * The damage that a database finds in its pages, up to a limit, and why it takes no writes, if so. Reads all of a SQLite file.
+ * Reports the damage that a database finds in its pages, up to a limit, and why it accepts no writes, if so.
+ * Reads the whole file on SQLite.
  * @throws {Error} when the database is unreachable
  */
 export const examineDatabase = (url: string) =>

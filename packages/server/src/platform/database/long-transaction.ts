@@ -20,7 +20,8 @@ import {
 const busyDeadlineMs = 10_000;
 
 /**
- * Runs `work` in one transaction of any length. Creates a missing SQLite file, and removes it again if that fails.
+ * Runs `work` in one transaction of any length on a connection of its own, and commits it. Creates a SQLite
+ * file that does not exist, and removes it again on failure.
  * @throws {AuthError} `temporarily_unavailable`, with its cause, when the database cannot be used
  */
 export function inLongTransaction<T>(url: string, work: (tx: Executor) => Promise<T>): Promise<T> {
@@ -51,7 +52,7 @@ async function onSqlite<T>(path: string, work: (tx: Executor) => Promise<T>): Pr
   }
 }
 
-/** Only the last connection to a SQLite file can leave WAL, so this spares a file that another process has opened. */
+/** Only the last connection to a SQLite file can leave WAL, so files that others have opened are spared. */
 function removeUnused(connection: Connection, path: string): void {
   try {
     connection.run('PRAGMA journal_mode = DELETE');
@@ -74,7 +75,10 @@ async function onPostgres<T>(url: string, work: (tx: Executor) => Promise<T>): P
   }
 }
 
-/** A database whose work all joins one open transaction. The caller that opened the transaction ends it. */
+/**
+ * A database whose work all joins one open transaction, so that several use cases take effect together or not
+ * at all. The caller that opened the transaction ends it.
+ */
 export const databaseWithin = (tx: Executor): Database => ({
   dialect: tx.dialect,
   read: tx,

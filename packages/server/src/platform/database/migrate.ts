@@ -13,8 +13,8 @@ import { kyselyDialects } from './statement.ts';
 export type Migrations = Readonly<Record<string, Migration>>;
 
 /**
- * Append-only: a released migration is never changed. From the second one on a name ends with the oldest program that can work
- * on its schema: `0003-hints-from-0002` is for programs that have migration 0002.
+ * Append-only: a released migration is never changed. From the second one on a name ends with the oldest
+ * program that can work on its schema: `0003-hints-from-0002` is for programs that have migration 0002.
  */
 export const migrations: Migrations = {
   '0001-first': { up: schema },
@@ -31,7 +31,10 @@ export const migrationNames = Object.keys(migrations);
 /** The migrations of a database. Only for one that has been migrated. */
 export const appliedMigrations = 'SELECT name FROM kysely_migration';
 
-/** Whether this program can work on a schema with a later migration: during an upgrade, old nodes may start again. */
+/**
+ * Whether this program can use a schema with a migration that it does not have. While an upgrade replaces one
+ * node after another, nodes of the previous release can then still restart.
+ */
 export function canWorkWith(later: string, newest = migrationNames.at(-1)!): boolean {
   const [, oldest] = /-from-(\d{4})$/.exec(later) ?? [];
   return oldest !== undefined && oldest <= newest.slice(0, oldest.length);
@@ -40,7 +43,10 @@ export function canWorkWith(later: string, newest = migrationNames.at(-1)!): boo
 export const newerStore = (cause?: unknown): Error =>
   new Error('the database was written by a newer release of Latchkey', { cause });
 
-/** Lets one program at a time migrate. The lock is a row: any role could hold Kysely's own, an advisory lock. */
+/**
+ * Lets one program at a time migrate PostgreSQL. The lock is a row, because Kysely's own is an advisory lock,
+ * which any role that may connect can hold.
+ */
 class LockingAdapter extends PostgresAdapter {
   override async acquireMigrationLock(db: Kysely<unknown>): Promise<void> {
     await sql`SELECT FROM kysely_migration_lock FOR UPDATE`.execute(db);
@@ -66,9 +72,10 @@ function dialectOn(tx: Executor): Dialect {
 }
 
 /**
- * Brings the schema up to date in a transaction, which the caller commits. Any number of nodes may start at the same time.
+ * Brings the schema up to date in a transaction. The caller commits it, so a crash leaves no partial schema.
+ * Any number of nodes may start at the same time. The schema of a newer release stays as it is.
  * @param last the migration to stop after; all of them by default
- * @throws {Error} when a migration fails, or this program cannot work on the schema of a newer release
+ * @throws {Error} when a migration fails, or this program cannot use the schema of a newer release
  */
 export async function migrate(tx: Executor, all: Migrations = migrations, last?: string | NoMigrations) {
   const db = new Kysely<unknown>({ dialect: dialectOn(tx) });

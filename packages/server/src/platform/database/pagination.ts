@@ -11,7 +11,11 @@ export interface Position {
   readonly id: string;
 }
 
-/** The position of a cursor; `start` without one. All ids begin with its id. @throws {AuthError} `invalid_request` */
+/**
+ * The position that a cursor encodes, or `start` without a cursor. The id of `start` is the prefix of all ids
+ * in the list.
+ * @throws {AuthError} `invalid_request` for a cursor that this service did not issue for such a list
+ */
 export function parseCursor(cursor: string | undefined, start: Position): Position {
   if (cursor === undefined) return start;
   const match = /^(\d{1,15}):([\w-]{1,64})$/.exec(Buffer.from(cursor, 'base64url').toString('utf8'));
@@ -21,10 +25,13 @@ export function parseCursor(cursor: string | undefined, start: Position): Positi
   return position;
 }
 
-/** Where a page begins, and how many rows to read: one more than it has. Values of the statement that reads it. */
+/** Where a page begins, and how many rows to read: one more than it has. Parameters of its statement. */
 export type PlaceInList = { readonly from_time: number; readonly from_id: string; readonly limit: number };
 
-/** The place of a page; see `parseCursor` for `start`. @throws {AuthError} `invalid_request` as there */
+/**
+ * Where the requested page begins. See `parseCursor` for `start`.
+ * @throws {AuthError} `invalid_request` for a cursor that this service did not issue for such a list
+ */
 export function placeOf({ cursor, limit }: PageRequest, start: Position): PlaceInList {
   const { time, id } = parseCursor(cursor, start);
   return { from_time: time, from_id: id, limit: limit + 1 };
@@ -33,7 +40,7 @@ export function placeOf({ cursor, limit }: PageRequest, start: Position): PlaceI
 const toCursor = (position: Position): string =>
   Buffer.from(`${position.time}:${position.id}`).toString('base64url');
 
-/** Turns `limit + 1` fetched rows into a page and the cursor of the next page, which is null on the last page. */
+/** Turns `limit + 1` fetched rows into a page and the cursor of the next page, or null for the last page. */
 export function paginate<Row>(rows: readonly Row[], limit: number, positionOf: (row: Row) => Position) {
   const entries = rows.slice(0, limit);
   const last = entries.at(-1);

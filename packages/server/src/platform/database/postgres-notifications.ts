@@ -17,8 +17,10 @@ interface Listening {
 }
 
 /**
- * LISTEN and NOTIFY over one connection, opened with the first listener and again when it is lost. `send` reaches other nodes;
- * this one needs no detour. @see https://www.postgresql.org/docs/current/sql-notify.html
+ * LISTEN and NOTIFY over one connection, which is opened with the first listener and reopened whenever it is
+ * lost. `send` sends a message to all nodes. This node delivers its own messages directly, so a lost one
+ * delays only other nodes.
+ * @see https://www.postgresql.org/docs/current/sql-notify.html
  */
 export class PostgresNotifications implements Notifications {
   readonly #url: string;
@@ -96,8 +98,8 @@ export class PostgresNotifications implements Notifications {
       fetch_types: false,
       connection: { application_name: listenerName },
       onclose: () => giveUp(),
-      // Passed on to the connection, although the type does not list it. `sql.listen()` uses it, but gives up when the
-      // database refuses the first attempt to reconnect.
+      // Passed on to the connection, although the type does not list it. `sql.listen()` uses it, but gives up
+      // when the database refuses the first attempt to reconnect.
       onnotify: (channel: string, payload: string) => this.#local.publish(channel, payload),
     };
     return { sql: postgres(server, options), lost, giveUp };

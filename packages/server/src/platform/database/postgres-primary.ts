@@ -12,13 +12,13 @@ export function postgresServers(url: string): readonly string[] {
 const connectTimeoutSeconds = 2;
 const closeTimeoutSeconds = 1;
 
-/** The least time between two searches, so that a standby about to be promoted is not busy with answering them. */
+/** The minimum time between two searches, so that a standby about to be promoted is not kept busy. */
 const searchPauseMs = 250;
 
 /** SQLSTATE: the server, or the connection, accepts reads only. */
 const readOnly = '25006';
 
-/** A connection to a standby is refused: what it reads may be of the past. The driver's `read-write` would accept it. */
+/** Refuses a standby, whose data may be outdated. The driver's `read-write` would accept it. */
 export const onlyPrimary = { target_session_attrs: 'primary' } as const;
 
 /** For a few statements, through a pooler, too. */
@@ -53,7 +53,10 @@ async function withServer<T>(server: string, options: Options, work: (sql: postg
   }
 }
 
-/** The primary among the servers of a URL. A single one is not looked at. @throws {Error} when none accepts writes */
+/**
+ * The address of the primary among the servers that a URL names. A single server is not checked.
+ * @throws {Error} when none of several servers is a primary that accepts writes
+ */
 export async function findPrimary(url: string): Promise<string> {
   const servers = postgresServers(url);
   if (servers.length === 1) return url;
@@ -98,7 +101,7 @@ export class PrimaryPool {
     return this.#sql;
   }
 
-  /** Says that the server could not be used with these connections. */
+  /** Reports that the server could not be used with these connections. */
   failed(sql: postgres.Sql, code: string): void {
     if (sql !== this.#sql || this.#isSearching || this.#isClosed) return;
     this.#isSearching = true;
@@ -107,7 +110,10 @@ export class PrimaryPool {
     });
   }
 
-  /** Says that one closed in use. All are replaced: the driver fails the next statement with the error sent before. */
+  /**
+   * Reports that one of these connections was closed while it was in use. All of them are replaced, because
+   * the driver fails the next statement with the error that the server sent before it closed the connection.
+   */
   closed(sql: postgres.Sql): void {
     if (sql === this.#sql) this.#replace(this.#server);
   }
@@ -117,7 +123,7 @@ export class PrimaryPool {
     await this.#sql.end({ timeout: closeTimeoutSeconds });
   }
 
-  /** A connection that accepts reads only may stay so, and what it reads may be of the past. So all are replaced. */
+  /** A read-only connection may stay so, and its data may be outdated. So all connections are replaced. */
   async #search(code: string): Promise<void> {
     const found = await findPrimary(this.#url).catch(() => undefined);
     if (found !== undefined && (found !== this.#server || code === readOnly)) this.#replace(found);

@@ -9,21 +9,24 @@ import { type Migrations, migrate } from './migrate.ts';
 /** How long the start waits for another process that migrates the same file. */
 const startBusyTimeoutMs = 10_000;
 
-/** How long a statement blocks the event loop while another process writes. Then the writer waits in pauses. */
+/**
+ * How long a statement blocks the event loop while another process writes. After that, the writer waits in
+ * pauses that leave the event loop free.
+ */
 const busyTimeoutMs = 20;
 const busyPauseMs = 10;
 const busyDeadlineMs = 5_000;
 
 /**
- * The page cache of each of the two connections. The operating system caches the rest; with three times as much, a
- * look-up is a sixth faster. The file is not memory-mapped: its pages would count as memory of this process, and one
- * unreadable page would kill it.
+ * The page cache of each of the two connections. The operating system caches the rest; with three times as
+ * much, a look-up is a sixth faster. The file is not memory-mapped: its pages would count as memory of this
+ * process, and one unreadable page would kill it.
  */
 const cacheKiB = 8 * 1024;
 
 /**
- * After how many changed pages a commit copies them into the file, while requests wait. With SQLite's default of 1,000 the p99 of
- * refreshes at full load was twice as long, and the disk does nearly the same work.
+ * After how many changed pages a commit copies them into the file, while requests wait. With SQLite's default
+ * of 1,000 the p99 of refreshes at full load was twice as long, and the disk does nearly the same work.
  */
 const checkpointPages = 200;
 
@@ -35,8 +38,8 @@ export const sqlitePathOf = (url: string): string | undefined =>
   url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined;
 
 /**
- * Opens a SQLite file with one writing and one reading connection. Work that arrives in the same turn of the event
- * loop shares one commit (see `GroupCommit`). The reader sees committed state only.
+ * Opens a SQLite file with one writing and one reading connection. Work that arrives in the same turn of the
+ * event loop shares one commit (see `GroupCommit`). The reader sees committed state only.
  */
 export async function openSqlite(path: string, options: DatabaseOptions): Promise<Database> {
   const { writer, reader } = await openConnections(path, options);
@@ -97,7 +100,10 @@ async function openMigrated(path: string, migrations: Migrations | undefined): P
   }
 }
 
-/** Retries `work` while another process keeps the file busy, until the deadline, without blocking the event loop. */
+/**
+ * Retries `work` while another process keeps the file busy, until the deadline, without blocking the event
+ * loop.
+ */
 export async function whenFree<T>(work: () => T | Promise<T>, deadlineMs = busyDeadlineMs): Promise<T> {
   for (const deadline = Date.now() + deadlineMs; ; ) {
     try {
@@ -110,7 +116,7 @@ export async function whenFree<T>(work: () => T | Promise<T>, deadlineMs = busyD
   }
 }
 
-/** Constraint violations and SQL errors are defects of this program. Every other error comes from the machine. */
+/** Constraint violations and SQL errors are defects of this program. All others come from the machine. */
 export const asStoreError = (error: unknown): unknown =>
   error instanceof SQLiteError &&
   !error.code?.startsWith('SQLITE_CONSTRAINT') &&
@@ -151,8 +157,9 @@ interface Unit {
 const nextTurn = (): Promise<void> => new Promise(setImmediate);
 
 /**
- * Runs transactions one after the other and commits those that wait together with a single fsync. Each of several statements
- * runs in its own savepoint, so one that fails does not affect the others. Callers get their result after the commit.
+ * Runs transactions one after the other and commits those that wait together with a single fsync. Each of
+ * several statements runs in its own savepoint, so one that fails does not affect the others. Callers get
+ * their result after the commit.
  */
 class GroupCommit {
   readonly #writer: Connection;
@@ -217,7 +224,7 @@ class GroupCommit {
     this.#onCommit();
   }
 
-  /** Runs a unit, without effect if it fails. Returns what settles the caller's promise once the batch is committed. */
+  /** Runs a unit, without effect if it fails. Returns what settles the caller's promise after the commit. */
   async #runUnit(unit: Unit): Promise<() => void> {
     if (!unit.isStatement) this.#run('SAVEPOINT unit');
     try {
@@ -251,11 +258,14 @@ class GroupCommit {
 /** On SQLite this channel gets a message after every commit of this process. */
 export const commitsChannel = 'commits';
 
-/** The listeners of this process. Commits of others, such as an operator's command, are found at the next look. */
+/**
+ * The listeners of this process. On SQLite that is the service. An operator's command is a process of its
+ * own: the service finds its commits the next time it checks the database.
+ */
 export class LocalNotifications implements Notifications {
   readonly #listeners = new Map<string, Set<Wake>>();
 
-  /** The channels that somebody has listened to. */
+  /** The channels that have ever had a listener. */
   get channels(): Iterable<string> {
     return this.#listeners.keys();
   }

@@ -8,9 +8,11 @@ import { listenerName } from './postgres-notifications.ts';
 const held: Connection[] = [];
 
 /**
- * Locks a SQLite database against other processes that would serve it, until this process ends; false if one does already.
- * The lock is that of an empty database beside the file: the system drops it with the process, also between containers that
- * share a volume.
+ * Locks a SQLite database against other processes that would serve it, until this process ends in any way.
+ * Returns false if another process holds the lock. Commands that may run beside the service do not take it.
+ *
+ * The lock is on an empty database beside the file. The system releases it when the process ends, also
+ * between containers that share a volume.
  */
 export function lockStore(path: string): boolean {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -30,12 +32,16 @@ export function lockStore(path: string): boolean {
 /** A reason that the operator can act on. */
 export class StoreRefusal extends Error {}
 
-/** Opens at once the connection by which `requireUnserved` recognizes a service, not with the first request that waits. */
+/**
+ * Opens the connection by which `requireUnserved` recognizes a process that serves a PostgreSQL database.
+ * Otherwise it would be opened only with the first request that waits for a change.
+ */
 export const showServing = ({ notifications }: Database): void =>
   void notifications.listen('latchkey_service', () => undefined);
 
 /**
- * Refuses a PostgreSQL database that is served, and keeps starts, which take this row, waiting for the transaction's end.
+ * Refuses a PostgreSQL database that a process serves, and keeps other processes from starting on it until
+ * the transaction ends: each start locks this row to look for migrations.
  * @throws {StoreRefusal}
  */
 export async function requireUnserved(tx: Executor): Promise<void> {

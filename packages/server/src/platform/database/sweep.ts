@@ -7,10 +7,13 @@ import { type Slots, statement } from './statement.ts';
 
 const sweepIntervalMs = 60_000;
 
-/** How many rows are deleted at once. Small, because on SQLite requests wait, and random keys lie on as many pages. */
+/**
+ * How many rows of a table are deleted at once. On SQLite, requests wait for the whole batch, and rows with
+ * random keys are spread over as many pages, so it must be small.
+ */
 const batchSize = 50;
 
-/** How many times as long as a batch took the sweep then rests: requests get the greater part of the time, on every machine. */
+/** The rest after a batch, as a multiple of its duration: requests get most of the time on every machine. */
 const restFactor = 4;
 const maxRestMs = 1_000;
 
@@ -18,9 +21,9 @@ const maxRestMs = 1_000;
 export type Sweep = (on: Executor, now: number, limit: number) => Promise<unknown[]>;
 
 /**
- * A statement that deletes at most `limit` rows of a table that satisfy a condition, and returns their keys. On PostgreSQL
- * it skips rows that another transaction has locked, so it waits for no request and no other node, and it checks the
- * condition again on the newest version of each row that it locks.
+ * A statement that deletes at most `limit` rows of a table that satisfy a condition, and returns their keys.
+ * On PostgreSQL it skips rows that another transaction has locked, so it waits for no request and no other
+ * node, and it checks the condition again on the newest version of each row that it locks.
  *
  * @example const sweepLinks = sweepStatement()('magic_links', 'id', (e, p) => e('expires_at', '<', p.before));
  */
@@ -39,7 +42,10 @@ export const sweepStatement =
       return { compile: () => sweep.compile(db) };
     });
 
-/** A sweep of rows that ended some time ago: each cutoff is that many milliseconds before the sweep. */
+/**
+ * A sweep that deletes rows some time after they ended. Each cutoff of its statement is that many
+ * milliseconds before the sweep.
+ */
 export const sweepAfter =
   <Cutoff extends string>(
     retentionMs: Readonly<Record<Cutoff, number>>,
@@ -61,8 +67,9 @@ interface Sweeping {
 export type Sweeps = Readonly<Record<string, Sweep>>;
 
 /**
- * Deletes rows that are no longer needed, a batch of each table in turn with rests in between, until it is aborted. A table
- * whose sweep fails is left to the next time. Returns the number of rows and the names of the sweeps that failed.
+ * Deletes rows that are no longer needed, a batch of each table in turn, and rests after each full batch so
+ * that requests are not delayed. A table whose sweep fails is skipped until the next time. An abort takes
+ * effect after the current batch. Returns the number of deleted rows and the names of failed sweeps.
  */
 export async function sweepOnce({ db, clock, timers }: Sweeping, sweeps: Sweeps, signal?: AbortSignal) {
   const now = clock();
@@ -89,7 +96,10 @@ export async function sweepOnce({ db, clock, timers }: Sweeping, sweeps: Sweeps,
   return { deleted, failed };
 }
 
-/** Sweeps until it is aborted, with a pause of a minute before each sweep. Every node does: it skips rows that another node is deleting. */
+/**
+ * Sweeps until aborted, with a pause of a minute before each sweep. Every node sweeps: it skips rows that
+ * another node is deleting.
+ */
 export const keepSweeping = (ctx: Sweeping & { readonly log: Logger }, sweeps: Sweeps, signal: AbortSignal) =>
   repeat(ctx.timers, sweepIntervalMs, signal, async () => {
     const { deleted, failed } = await sweepOnce(ctx, sweeps, signal);

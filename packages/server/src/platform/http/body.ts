@@ -19,7 +19,10 @@ const tooLarge = () =>
     headers: { Connection: 'close' },
   });
 
-/** Buffers a body, up to the limit. @throws {AuthError} `payload_too_large`, `invalid_request` */
+/**
+ * Buffers the body of a request, up to the size limit, with or without a `Content-Length`.
+ * @throws {AuthError} `payload_too_large`, `invalid_request`
+ */
 export async function receiveBody(request: Request): Promise<Uint8Array> {
   const announced = request.headers.get('Content-Length');
   if (announced !== null && Number(announced) > fieldLimits.bodyBytes) throw tooLarge();
@@ -39,7 +42,10 @@ export async function receiveBody(request: Request): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-/** A form as a query, for a page. @throws {AuthError} `payload_too_large`, `unsupported_media_type` */
+/**
+ * Reads a form as a query string, for a page that also accepts its parameters by POST.
+ * @throws {AuthError} `payload_too_large`, `unsupported_media_type`
+ */
 export async function receiveFormAsQuery(request: Request): Promise<string> {
   const received = await receiveBody(request);
   if (dialectOf(request) !== 'form')
@@ -59,7 +65,10 @@ export function dialectOf(request: Request): BodyDialect | undefined {
   return type === 'application/x-www-form-urlencoded' ? 'form' : undefined;
 }
 
-/** The members of a body, if there is one. @throws {AuthError} `unsupported_media_type`, `invalid_request` */
+/**
+ * The members of a body; undefined if there is no body.
+ * @throws {AuthError} `unsupported_media_type`, `invalid_request`
+ */
 export function parseBody(request: Request, received: Uint8Array, dialects: readonly BodyDialect[]): unknown {
   if (received.length === 0) return undefined;
   const dialect = dialectOf(request);
@@ -107,13 +116,16 @@ function parseForm(parameters: URLSearchParams): Record<string, string> {
   return members;
 }
 
-/** The query of a request URL as a URL of its own: the request's `Host`, and with it the whole URL, may be malformed. */
+/** The query of a request as a URL of its own, because the `Host` and thus the whole URL may be malformed. */
 export const queryOf = (url: string): URL => new URL(url.replace(/^[^?]*/, ''), 'http://localhost');
 
 /** The query parameters of a URL. @throws {AuthError} `invalid_request` for a duplicate */
 export const readQuery = (url: string): Record<string, string> => parseForm(queryOf(url).searchParams);
 
-/** Validates input. @throws {AuthError} `invalid_request`, which names the first invalid field but never its value */
+/**
+ * Validates input against its schema.
+ * @throws {AuthError} `invalid_request`, which names the first invalid field but never its value
+ */
 export function check<S extends z.ZodType>(schema: S, value: unknown, what: string): z.output<S> {
   const result = parseSafely(schema, value, what);
   if (result.success) return result.data;
@@ -123,7 +135,10 @@ export function check<S extends z.ZodType>(schema: S, value: unknown, what: stri
   throw invalidRequest(`${field}: ${issue.message}`);
 }
 
-/** Zod compares the `length` of any value, and throws if that is an object without a primitive value. */
+/**
+ * Zod compares the length of any value with a member `length`, even where it expects a string. The comparison
+ * throws if that member is an object without a primitive value.
+ */
 function parseSafely<S extends z.ZodType>(schema: S, value: unknown, what: string) {
   try {
     return schema.safeParse(value);
@@ -163,7 +178,10 @@ const sized = (word: string, size: number | bigint, origin: string): string =>
 const isEmptyRefused = ({ origin, minimum }: { origin: string; minimum: number | bigint }) =>
   Number(minimum) === 1 && origin in sizeUnits;
 
-/** What is wrong with a field, to be read after its name, in our own words, unless the schema has some. */
+/**
+ * Describes what is wrong with a field, to follow the field's name, in words that do not depend on the
+ * validation library. Messages of the schema itself take precedence.
+ */
 function fieldError(issue: Issue): string {
   switch (issue.code) {
     case 'invalid_type':

@@ -36,7 +36,10 @@ type ParamsOf<Path extends string> = Path extends `${string}{${infer Name}}${inf
 export interface Call<E extends Endpoint> extends CallHeaders {
   readonly caller: CallerOf<E['access']>;
   readonly service: ServiceOf<E['access']>;
-  /** Undefined for a GET and for a service: they are not recorded, and asking the socket for its peer costs as much as a look-up. */
+  /**
+   * Undefined for a GET and for a service: they are not recorded, and asking the socket for its peer costs as
+   * much as a look-up.
+   */
   readonly client: ClientOf<E['method'], E['access']>;
   readonly params: ParamsOf<E['path']>;
   readonly query: OutputOf<E['query']>;
@@ -122,7 +125,8 @@ export type CallHandler<E extends Endpoint, Response = E['response']> = (
 type CheckedCall = Omit<Call<Endpoint>, keyof CallHeaders>;
 
 /**
- * Headers are read only where they are declared, cookies only if there is one: most requests have none.
+ * Completes a call with what its headers contain. Optional headers are read only for an endpoint that
+ * declares them, and cookies only if there are any: most requests have neither.
  * @throws {AuthError} `invalid_request` for an `Idempotency-Key` that is empty, too long or not printable
  */
 export function completeCall(
@@ -156,7 +160,7 @@ export function completeCall(
 
 const noHeaders: Readonly<Record<string, string>> = {};
 
-/** Asks for the signal of the request only where it is needed: the server below then watches the connection. */
+/** Reads the signal of the request only where needed, because the runtime then watches the connection. */
 function readWait(request: Request): WaitPreference | undefined {
   const seconds = waitSecondsOf(request.headers.get('Prefer'));
   return seconds === undefined ? undefined : { seconds, clientGone: request.signal };
@@ -181,7 +185,11 @@ const maxHeaderLength = 1_000;
 const preference = /(?:"(?:[^"\\]|\\.)*"|[^",])+/g;
 const waitPreference = /^\s*wait\s*(?:=\s*("?)(\d*)\1\s*)?(;|$)/i;
 
-/** The seconds of the first `wait` of a `Prefer` header, if positive and whole. @see RFC 7240 section 2 */
+/**
+ * The seconds of the `wait` preference in a `Prefer` header; undefined if there is none, or if it is not a
+ * positive whole number. Only the first of several counts, and all other preferences are ignored.
+ * @see RFC 7240 section 2
+ */
 export function waitSecondsOf(prefer: string | null): number | undefined {
   if (prefer === null || prefer.length > maxHeaderLength) return undefined;
   const wait = prefer.match(preference)?.find((text) => /^\s*wait\s*(?:[=;]|$)/i.test(text));

@@ -12,8 +12,9 @@ export interface PresentedCredential {
 }
 
 /**
- * The user's credential. A bearer token takes precedence over the session cookie. @see RFC 6750 section 2.1
+ * The user's credential in a request. A bearer token takes precedence over the session cookie.
  * @throws {AuthError} `origin_not_allowed` for a cookie from a page of another origin
+ * @see RFC 6750 section 2.1
  */
 export function readPresentedCredential(config: Config, headers: Headers): PresentedCredential | undefined {
   const bearer = /^bearer(?: +(.*))?$/i.exec(headers.get('Authorization') ?? '');
@@ -29,8 +30,8 @@ export const namesBearer = (headers: Headers): boolean =>
   /^bearer\b/i.test(headers.get('Authorization') ?? '');
 
 /**
- * The key of a service by HTTP Basic, without white space around id and secret; undefined without an `Authorization` header, or if that
- * has a user's token. Clients may form-encode both before they apply Basic.
+ * The key of a service by HTTP Basic, without white space around id and secret; undefined without an
+ * `Authorization` header, or if that has a user's token. Clients may form-encode both beforehand.
  * @see RFC 6749 section 2.3.1
  */
 export function readServiceKey(headers: Headers): SentServiceKey | undefined {
@@ -50,8 +51,9 @@ export function readServiceKey(headers: Headers): SentServiceKey | undefined {
 const userIdPattern = /^usr_[\w-]{22}$/;
 
 /**
- * Requires that the caller is the user that `Latchkey-User` names: an open page shows one user, its cookie may be another's.
- * @throws {AuthError} `invalid_request` for a malformed id; `precondition_failed` for another user's
+ * Requires that the caller is the user that the `Latchkey-User` header names, if there is one. An open page
+ * shows one user, but its cookie belongs to the user who signed in last with that browser.
+ * @throws {AuthError} `invalid_request` for a malformed id; `precondition_failed` for the id of another user
  */
 export function requireExpectedUser(headers: Headers, userId: string): void {
   const expected = headers.get(userHeader);

@@ -10,7 +10,10 @@ import type { Routes } from './server.ts';
 import { serveStaticPath } from './static-path.ts';
 import { fileResponse, storeFile } from './stored-file.ts';
 
-/** Serves the API document, made from the schemas that validate requests, and the API reference, each made on first use. */
+/**
+ * Serves the OpenAPI document, which is generated from the schemas that validate requests, and the API
+ * reference. Each file is generated on first use, so that it does not delay the start.
+ */
 export function documentationRoutes(routes: Routes, ctx: Context, version: string): void {
   const { baseUrl, product } = ctx.config;
   const options = {

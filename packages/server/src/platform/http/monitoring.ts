@@ -9,7 +9,7 @@ import { errorResponse } from './operations.ts';
 import type { Lifecycle, Routes } from './server.ts';
 import { serveStaticPath } from './static-path.ts';
 
-/** What a load balancer and an operator ask a process: whether it runs, whether it is ready, and its metrics. */
+/** Serves what load balancers and operators query: liveness, readiness and metrics. */
 export function monitoringRoutes(
   routes: Routes,
   ctx: Context,
@@ -28,7 +28,7 @@ export function monitoringRoutes(
   });
 
   let checking: Promise<unknown> | undefined;
-  /** Fails unless the database takes a write. Anyone may ask, so requests at the same time share one. */
+  /** Fails unless the database accepts a write. Concurrent requests share a check, since anyone may ask. */
   const checkDatabase = (): Promise<unknown> => {
     checking ??= probeWrite(ctx.db.single, ctx.clock()).finally(() => {
       checking = undefined;
@@ -75,7 +75,8 @@ const isSameToken = (one: string, other: string): boolean =>
   timingSafeEqual(sha256('metrics token', one), sha256('metrics token', other));
 
 /**
- * Requires the metrics token, or without one a program here that uses a loopback name: no proxy, no DNS rebinding.
+ * Requires the metrics token. If none is set, only programs on this machine that use a loopback name may read
+ * the metrics. This excludes a proxy on this machine and a web page that uses DNS rebinding.
  * @throws {AuthError} `invalid_token`; `not_found` if no token is set
  */
 function requireOperator(token: string | undefined, peer: string | undefined, request: Request): void {
@@ -99,6 +100,9 @@ const forwardingHeaders = [
   'X-Real-IP',
 ];
 
-/** Whether a request was made on this machine: no proxy forwarded it, and its `Host` is one (DNS rebinding). */
+/**
+ * Whether a request was sent to this machine by a loopback name: no proxy forwarded it, and its `Host` is a
+ * loopback name. Checking `Host` excludes web pages whose own name resolves to this machine (DNS rebinding).
+ */
 export const isForThisMachine = ({ url, headers }: Request): boolean =>
   isLoopbackHost(URL.parse(url)?.hostname ?? '') && !forwardingHeaders.some((name) => headers.has(name));

@@ -8,11 +8,12 @@ const isAllowedOrigin = (config: Config, origin: string | null): origin is strin
   origin !== null && (origin === config.baseUrl || config.allowedOrigins.includes(origin));
 
 /**
- * Which page made a request, according to the browser: one of this service, of an allowed origin, or of any other. Undefined if
- * nothing says so, as in requests of programs.
+ * Which page made a request, according to the browser: one of this service, of an allowed origin, or of any
+ * other. Undefined if nothing says so, as in requests of programs.
  *
- * Over plain http to another host, and in older versions of Safari, a page's requests to its own origin carry neither
- * `Sec-Fetch-Site` nor `Origin`. Ours then carry a header that pages of other origins cannot send, because a preflight refuses it.
+ * Over plain http to another host, and in older versions of Safari, a page's requests to its own origin carry
+ * neither `Sec-Fetch-Site` nor `Origin`. Ours then carry a header that pages of other origins cannot send,
+ * because a preflight refuses it.
  */
 function originOf(config: Config, headers: Headers): 'own' | 'allowed' | 'foreign' | undefined {
   const site = headers.get('Sec-Fetch-Site');
@@ -23,7 +24,12 @@ function originOf(config: Config, headers: Headers): 'own' | 'allowed' | 'foreig
   return headers.get(pageHeader.name) === pageHeader.value ? 'own' : undefined;
 }
 
-/** Requires a page of this or an allowed origin: all can send the cookie. @throws {AuthError} `origin_not_allowed` */
+/**
+ * Requires that a page of this service, or with `allowed` also a page of an allowed origin, sent the request.
+ * A page of another site can make the browser send the cookie, but cannot forge the headers that say where
+ * the request comes from.
+ * @throws {AuthError} `origin_not_allowed`
+ */
 export function requirePage(config: Config, headers: Headers, of: 'own' | 'allowed'): void {
   const origin = originOf(config, headers);
   if (origin === 'own' || origin === of) return;
@@ -47,7 +53,10 @@ const openPaths: ReadonlySet<string> = new Set([
   endpoints.getUserinfo.path,
 ]);
 
-/** Whether clients in pages of any origin may read the response, without credentials. Of a revocation only a form's. */
+/**
+ * Whether pages of every origin may read the response, without credentials, as OAuth clients in browsers
+ * need. A revocation qualifies only as a form, because only the form takes its token from the body.
+ */
 function isOpenToAll(request: Request, path: string): boolean {
   if (path === endpoints.revoke.path && request.method === 'POST') return dialectOf(request) === 'form';
   return path.startsWith('/.well-known/') || openPaths.has(path);
@@ -64,7 +73,7 @@ export function corsHeaders(config: Config, request: Request, path: string, orig
   };
 }
 
-/** The headers that answer a preflight from an origin that may call the path; undefined for any other request. */
+/** The headers that answer a preflight from an origin that may call the path; undefined for any other. */
 export function preflightHeaders(config: Config, request: Request, path: string, methods: string) {
   const { headers, method } = request;
   const origin = headers.get('Origin');
@@ -79,7 +88,7 @@ export function preflightHeaders(config: Config, request: Request, path: string,
   };
 }
 
-/** Requests from other origins carry no credentials, so they may have every header but the one of our own pages. */
+/** Requests from other origins carry no credentials, so they may send all headers but that of our pages. */
 const requestedHeaders = (headers: Headers): string =>
   (headers.get('Access-Control-Request-Headers') ?? '')
     .split(',')

@@ -42,11 +42,17 @@ export const referenceAssets = site.reference;
 /** The serialization of an origin that a policy can name: `;` and `,` in a host would end a directive. */
 const originPattern = /^https?:\/\/[\w.:[\]-]+$/;
 
-/** Browsers ignore an IPv6 address in a policy, so its scheme and port are allowed besides. @see CSP Level 3 section 2.3.1 */
+/**
+ * Browsers ignore an IPv6 address in a policy, so its scheme and port are allowed besides.
+ * @see CSP Level 3 section 2.3.1
+ */
 const formSources = (origin: string): string =>
   origin.includes('[') ? `${origin} ${origin.replace(/\[.*\]/, '*')}` : origin;
 
-/** A page runs and calls only what this service serves, and posts forms to it and at most one other origin. */
+/**
+ * A page runs and calls only what this service serves: no inline scripts or styles, no frames, no strings as
+ * markup. It posts forms only to this service, and to one other origin if the page exists for that purpose.
+ */
 const contentSecurityPolicy = (formOrigin: string | undefined) =>
   [
     "default-src 'none'",
@@ -117,7 +123,7 @@ export const pageHeaders = (formOrigin?: string): Record<string, string> => ({
 
 const languageHeaders = 'Accept-Language, Cookie';
 
-/** The language of the profile, as the account page stored it in this browser, or else one that the browser accepts. */
+/** The language of the profile, as the account page stored it in this browser, or one the browser accepts. */
 const languageFor = (headers: Headers, transport: Transport, named?: Language): Language =>
   readLanguageCookie(transport, headers.get('Cookie')) ??
   named ??
@@ -128,9 +134,9 @@ const inEachLanguage = <T>(make: (language: Language) => T): Readonly<Record<Lan
   Object.fromEntries(languages.map((language) => [language, make(language)])) as Record<Language, T>;
 
 /**
- * Serves the dashboard: its pages in every language, which are never cached, and under `/assets/` their files, which are
- * named by content hash and cached for a year. Everything is compressed once and served from memory. Compression cannot
- * leak anything (BREACH): pages hold neither secrets nor input from others.
+ * Serves the dashboard: its pages in every language, which are never cached, and under `/assets/` their
+ * files, which are named by content hash and cached for a year. Everything is compressed once and served from
+ * memory. Compression cannot leak anything (BREACH): pages hold neither secrets nor input from others.
  */
 export function pageRoutes(routes: Routes, options: PageOptions): void {
   const headers = pageHeaders();
@@ -180,13 +186,16 @@ interface RequestPageContent<Data> {
   readonly data: Data;
 }
 
-/** The first of our languages that an application names for its user. @see OpenID Connect Core section 3.1.2.1 */
+/**
+ * The first of our languages that an application names for its user.
+ * @see OpenID Connect Core section 3.1.2.1
+ */
 function namedLanguage(url: string): Language | undefined {
   const tags = queryOf(url).searchParams.get('ui_locales') ?? '';
   return tags.length > fieldLimits.hint ? undefined : tags.split(' ').map(languageOf).find(Boolean);
 }
 
-/** Makes a page that says something about its request. It is not compressed, since it holds what others sent. */
+/** Makes a page about its request. It is not compressed, because it contains input from others. */
 export function requestPage<Data>(name: RequestPage, options: PageOptions) {
   const pages = inEachLanguage((language) => withProduct(site.pages[name]![language], options.product));
   return (request: Request, { status, formOrigin, data }: RequestPageContent<Data>): Response => {
@@ -234,8 +243,9 @@ const defaultIcon =
 const places = /\{\{(name|icon|logo|footer:[^{}]*)\}\}/g;
 
 /**
- * Writes the product into the HTML of a page, once, when the service starts: so pages stay files with an entity tag, and
- * show the name with their first paint. All places are filled in one pass, so a name that looks like a place stays text.
+ * Writes the product into the HTML of a page, once, when the service starts. Pages therefore remain files
+ * with an entity tag, and show the name on their first paint. All placeholders are replaced in one pass, so a
+ * name that looks like a placeholder stays text.
  */
 export function withProduct(html: string, product: Product): string {
   const values: Readonly<Record<string, string>> = {
@@ -249,7 +259,7 @@ export function withProduct(html: string, product: Product): string {
   });
 }
 
-/** Another file has another address, so a page never shows an old logo from a cache. */
+/** A different file has a different URL, so a page never shows an old logo from a cache. */
 const logoUrl = ({ bytes }: Logo): string => {
   const version = createHash('sha256').update(bytes).digest('base64url').slice(0, 8);
   return `${logoPath}?v=${version}`;
@@ -262,7 +272,7 @@ function logoImage(logo: Logo): string {
   return `<img class="logo" src="${logoUrl(logo)}" alt=""${ratio}>`;
 }
 
-/** @param words those of the links, which the build writes into the place */
+/** @param words the words of the links, which the build writes into the placeholder */
 function footer(product: Product, words: string): string {
   const [help = '', terms = '', privacy = ''] = words.split('|');
   const links = linksOf(product, { help, terms, privacy });
@@ -272,7 +282,10 @@ function footer(product: Product, words: string): string {
 
 const logoMaxAgeSeconds = 86_400;
 
-/** For a browser that opens the logo by itself: no scripts, requests or frames, but an SVG's own styles. */
+/**
+ * For a browser that opens the logo itself and not as an image of a page: no scripts, no requests, no frames,
+ * and an origin of its own. Its own styles are part of an SVG image.
+ */
 const logoContentSecurityPolicy =
   "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
 

@@ -28,7 +28,7 @@ import { describeEndpoint, patternOf, takesUser } from './operations.ts';
 import { requirePage } from './origin.ts';
 import type { Exchange, Routes } from './server.ts';
 
-/** How the pipeline identifies callers. `app.ts` connects it to the capabilities that own sessions and service keys. */
+/** How the pipeline identifies callers. `app.ts` connects it to the owners of sessions and service keys. */
 export interface Access {
   /** @throws {AuthError} `invalid_token`; without a statement for a forged credential */
   authenticate(presented: PresentedCredential): Promise<Caller>;
@@ -47,8 +47,8 @@ export interface Access {
 export interface Api {
   readonly routes: Routes;
   /**
-   * Serves and describes an endpoint. One with a form dialect takes the handler of its form third. `afterwards` learns of every
-   * request whose body is complete, however it ended, before it is answered.
+   * Serves and describes an endpoint. One with a form dialect takes the handler of its form third.
+   * `afterwards` learns of every request whose body is complete, however it ended, before it is answered.
    */
   on<const E extends Endpoint>(
     endpoint: E,
@@ -90,8 +90,8 @@ export function createApi(ctx: Context, routes: Routes, access: Access): Api {
 
     const isRecorded = endpoint.method !== 'get' && endpoint.access !== 'service';
 
-    // The order protects: no credential is checked before the body is complete, because a slow sender could otherwise act on one
-    // that was revoked meanwhile, and nothing is parsed before the caller is known.
+    // The order protects: no credential is checked before the body is complete, because a slow sender could
+    // otherwise act on one that was revoked meanwhile, and nothing is parsed before the caller is known.
     const answerCall = async (exchange: Exchange): Promise<Response> => {
       const { request, params } = exchange;
       // Before the first wait: the client may disconnect meanwhile.
@@ -145,8 +145,9 @@ const dialectWith = <E extends Endpoint, Body>(
 });
 
 /**
- * An empty form with a user's credential, as of `curl -d ''`, counts as JSON and revokes the caller's own sessions.
- * Without a credential it is a form that lacks its token. @see RFC 7009 section 2.2.1
+ * An empty form with a user's credential, such as `curl -d ''` sends, counts as JSON, which revokes the
+ * caller's own sessions. Without a credential, it is a form that lacks its token.
+ * @see RFC 7009 section 2.2.1
  */
 function isFormCall({ access }: Endpoint, request: Request, received: Uint8Array | AuthError): boolean {
   if (dialectOf(request) !== 'form') return false;
@@ -171,7 +172,7 @@ async function identifyService(access: Access, { rights }: Endpoint, { headers }
   return service;
 }
 
-/** The caller, who meets every requirement of the endpoint; undefined only where the credential is optional. */
+/** The caller, who meets all requirements of the endpoint; undefined only if the credential is optional. */
 async function identifyCaller(
   { config }: Context,
   access: Access,
@@ -187,7 +188,8 @@ async function identifyCaller(
   try {
     caller = await access.authenticate(presented);
   } catch (error) {
-    // A browser keeps sending the cookie of an ended session. A bearer token is sent on purpose: an invalid one is an error.
+    // A browser keeps sending the cookie of an ended session. A bearer token is sent on purpose: an invalid
+    // one is an error.
     if (isOptional && error instanceof AuthError && error.code === 'invalid_token') return undefined;
     throw error;
   }
@@ -198,7 +200,11 @@ async function identifyCaller(
   return caller;
 }
 
-/** A token that is bound to a resource is for another service. @throws {AuthError} `insufficient_scope` */
+/**
+ * Requires a scope that the endpoint accepts. A token that is bound to a resource is for that service, not
+ * for this one.
+ * @throws {AuthError} `insufficient_scope`
+ */
 function requireScope({ scope, resource }: Caller, endpoint: Endpoint): void {
   const needed = endpoint.scopes ?? [everything];
   if (resource !== null || !includesAny(scope, needed)) throw insufficientScope(needed[0]!, resource);

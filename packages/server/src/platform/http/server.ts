@@ -35,9 +35,9 @@ export interface App {
 const probePaths = new Set(['/healthz', '/readyz']);
 
 /**
- * Handles every request: an id, its route, the common headers, an error object for whatever is thrown, a log line and
- * a count. The response to HEAD has a body, which the server below drops after taking its length. `notFoundPage` may
- * replace the error object of an unknown path.
+ * Handles every request: an id, its route, the common headers, an error object for whatever is thrown, a log
+ * line and a count. The response to HEAD has a body, which the server below drops after taking its length.
+ * `notFoundPage` may replace the error object of an unknown path.
  */
 export function createServer(
   ctx: Context,
@@ -87,7 +87,11 @@ export function createServer(
   return { fetch };
 }
 
-/** Refuses several hosts or user information: a proxy may have read another host. @see RFC 9112 section 3.2 */
+/**
+ * Refuses several `Host` headers, which the runtime joins with commas, and one with user information: a proxy
+ * may have read a different host in it.
+ * @see RFC 9112 section 3.2
+ */
 function requireOneHost(headers: Headers): void {
   if (!/[,@]/.test(headers.get('Host') ?? '')) return;
   throw invalidRequest('The request must have one Host header without user information.');
@@ -117,7 +121,7 @@ function record(
 
 const traceFields = () => ({ trace_id: currentTrace()?.traceId, span_id: currentTrace()?.spanId });
 
-/** The error object for whatever was thrown. An unexpected error is described in the log, never in the response. */
+/** The error object for what was thrown. The log describes unexpected errors, the response never does. */
 function errorResponse(ctx: Context, exchange: Exchange, thrown: unknown): Response {
   const isExpected = thrown instanceof AuthError;
   const error = isExpected ? thrown : unexpected;
@@ -136,7 +140,10 @@ const unexpected = new AuthError('server_error', 'Something went wrong on our si
 /** The log gets at most one warning in this time. */
 const forwardingWarningIntervalMs = 60 * 60 * 1000;
 
-/** Counts and warns of forwarding headers from an unnamed proxy, behind which all clients would share one address. */
+/**
+ * Counts requests with forwarding headers from an untrusted peer, and warns about them. They are the sign of
+ * a proxy that is missing from `LATCHKEY_TRUSTED_PROXIES`, behind which all clients share one address.
+ */
 function watchForwardingHeaders(ctx: Context): (connection: ConnectionInfo, headers: Headers) => void {
   let warnedAt = Number.NEGATIVE_INFINITY;
   return (connection, headers) => {
@@ -157,8 +164,8 @@ function watchForwardingHeaders(ctx: Context): (connection: ConnectionInfo, head
 /** The connection that a request came in on. */
 export interface ConnectionInfo {
   /**
-   * The peer address reported by the socket; undefined once the client has disconnected, so read it before the first wait.
-   * Reading it costs as much as a look-up.
+   * The peer address reported by the socket; undefined once the client has disconnected, so read it before
+   * the first wait. Reading it costs as much as a look-up.
    */
   readonly peer: string | undefined;
 }
@@ -270,12 +277,12 @@ const otherMethods = 'ALL';
 const failureStatuses = ['500', '503'];
 
 /**
- * The route table, and the description of each operation for the API document. It uses Hono's router without Hono's
- * contexts, which cost as much as everything else around a handler together.
+ * The route table, and the description of each operation for the API document. It uses Hono's router without
+ * Hono's contexts, which cost as much as everything else around a handler together.
  *
  * A path without parameters is never taken for the value of a parameter, whatever the method: where there is
- * POST /users/lookup, GET /users/lookup is not GET /users/:user_id. The router cannot express this, so such paths are in a
- * table of their own, by path and then by method.
+ * POST /users/lookup, GET /users/lookup is not GET /users/:user_id. The router cannot express this, so such
+ * paths are in a table of their own, by path and then by method.
  */
 export class Routes {
   readonly #literal = new Map<string, Map<string, Route>>();
@@ -315,7 +322,7 @@ export class Routes {
     this.on('GET', pattern, handler);
   }
 
-  /** Answers every other method of the paths registered so far: preflights of allowed origins, and 405 for the rest. */
+  /** Answers all other methods of the paths so far: preflights of allowed origins, and 405 for the rest. */
   rejectOtherMethods(config: Config): void {
     for (const [pattern, known] of this.#methods) {
       const methods = [...known].join(', ');
@@ -331,7 +338,7 @@ export class Routes {
     }
   }
 
-  /** Starts the count of every route and documented status at 0, so that a rate over it sees the first failure. */
+  /** Starts the count of every route and documented status at 0, so that a rate sees the first failure. */
   initializeCounts({ expectRequests }: Metrics): void {
     const described = new Map<string, string[]>();
     for (const { method, path, responses } of this.#operations)
@@ -344,7 +351,7 @@ export class Routes {
     }
   }
 
-  /** HEAD finds the route of GET. */
+  /** Finds the route of a request. HEAD uses the route of GET. */
   find(requestMethod: string, path: string): Route | undefined {
     const method = requestMethod === 'HEAD' ? 'GET' : requestMethod;
     const literal = this.#literal.get(path);

@@ -11,7 +11,7 @@ type Coding = (typeof codings)[number];
 export type StoredFile = ReturnType<typeof storeFile>;
 
 const digestLength = 22;
-/** Nearly as small as 11, the maximum, in a seventh of the time. The first request for a file waits for it. */
+/** Nearly as small as with 11, the maximum, in a seventh of the time that the first request waits. */
 const brotliQuality = 9;
 
 const encoders: Readonly<Record<Coding, (bytes: Uint8Array) => Uint8Array>> = {
@@ -35,7 +35,10 @@ export function storeFile(content: string | Uint8Array) {
   };
 }
 
-/** The best coding that the client accepts; identity even if excluded. @see RFC 9110 section 12.5.3 */
+/**
+ * The best coding that the client accepts: brotli, gzip, or else identity, even if the header excludes it.
+ * @see RFC 9110 section 12.5.3
+ */
 export function chooseCoding(acceptEncoding: string): Coding {
   const qualities = new Map(rangesOf(acceptEncoding).map(({ name, quality }) => [name, quality]));
   const isAccepted = (coding: Coding) => (qualities.get(coding) ?? qualities.get('*') ?? 0) > 0;

@@ -9,22 +9,28 @@ import type { Message } from './message.ts';
 import { mailTexts } from './texts/texts.ts';
 
 /**
- * A labelled line of a mail. `claimed` text comes from an unverified client and is shown in quotes. An email `address` may have been
- * chosen by somebody else, so it does not become a link.
+ * A labelled line of a mail. `claimed` text comes from an unverified client and is shown in quotes. An email
+ * `address` may have been chosen by somebody else, so it does not become a link.
  */
 export type Fact =
   | { readonly label: string; readonly value: string }
   | { readonly label: string; readonly address: string }
   | { readonly label: string; readonly claimed: string };
 
-/** A part of a mail: a paragraph, a list of facts, a link or a code. In plain text, links and codes get their own line. */
+/**
+ * A part of a mail: a paragraph, a list of facts, a link or a code. In plain text, links and codes get their
+ * own line.
+ */
 export type Part =
   | string
   | { readonly facts: readonly Fact[] }
   | { readonly link: string; readonly words: string }
   | { readonly code: string };
 
-/** Untrusted text for quotes: truncated, without quotation marks, and with URLs that no mail program makes a link of. */
+/**
+ * Untrusted text for use in quotes: truncated, without control characters or quotation marks, and with URLs
+ * defanged so that mail programs do not turn them into links.
+ */
 export const quotedClaim = (text: string): string =>
   untrustedText(text)
     .replace(/\.(?=[^\s.\d])/gu, '[.]')
@@ -83,8 +89,8 @@ const htmlFooter = (links: ReturnType<typeof linksOf>): string[] => {
 };
 
 /**
- * Composes a mail from its parts, with the same content as plain text and HTML. The subject must not contain untrusted
- * text, and neither must the preheader, which is the first paragraph unless a better one is given.
+ * Composes a mail from its parts, with the same content as plain text and HTML. The subject must not contain
+ * untrusted text, and neither must the preheader, which is the first paragraph unless a better one is given.
  */
 export function composeMessage(
   { product, language }: Pick<Writer, 'product' | 'language'>,
@@ -109,11 +115,14 @@ export function composeMessage(
   };
 }
 
-/** For English without a region. Unambiguous, unlike American English: the name of the month, and 24 hours. */
+/** For English without a region. It is unambiguous, unlike American English: month names and 24 hours. */
 const defaultLocale = 'en-GB';
 const rightToLeft = /[\p{Script=Arabic}\p{Script=Hebrew}]/u;
 
-/** Writes times in the reader's format with their difference from UTC, by default as `2 Jan 2026, 03:04 UTC`. */
+/**
+ * Writes times in the format of the reader's profile, with their difference from UTC. Without a reader, or
+ * where the profile sets nothing: `2 Jan 2026, 03:04 UTC`.
+ */
 export function timesFor(reader: TimePreferences | undefined): (time: number) => string {
   const { locale = 'en', timeZone = 'UTC' } = timeFormatOf(reader ?? { locale: null, time_zone: null });
   return (time) => {

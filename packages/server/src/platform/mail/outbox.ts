@@ -64,7 +64,10 @@ export async function countWaitingMails(ctx: Context): Promise<number> {
   return Number(waiting?.count ?? 0);
 }
 
-/** For the operator: one page of the mails to an address or about its account, newest first, without their content. */
+/**
+ * One page of the mails to an address or about its account, newest first, without their content. For
+ * operators. Reads two indexes up to the end of the page.
+ */
 export async function listMailsTo(
   ctx: Context,
   { userId, emailKey }: { readonly userId: string; readonly emailKey: string },
@@ -94,6 +97,6 @@ function outcomeOf(row: Outcome, now: number): UserEmail['outcome'] {
   return row.dead_at !== null || row.expires_at <= now ? 'failed' : 'waiting';
 }
 
-/** Deletes every mail about an account or to one of its addresses, whether it waits, was sent or was given up. */
+/** Deletes every mail about an account or to one of its addresses: waiting, sent or given up. */
 export const deleteMailsOf = (tx: Executor, userId: string, emailKeys: Iterable<string>) =>
   store.deleteMailsOf(tx, { user_id: userId, email_keys: JSON.stringify([...emailKeys]) });

@@ -4,7 +4,9 @@ import { isLoopbackHost } from '../values/loopback.ts';
 import { logoContentId, mailLogo } from './layout.ts';
 import type { Message } from './message.ts';
 
-/** How long the mail server may take to accept a connection, to greet, and to send anything after that, in milliseconds. */
+/**
+ * Timeouts for the mail server to accept a connection, to greet, and to send anything later, in milliseconds.
+ */
 const patience = { connectionTimeout: 5_000, greetingTimeout: 5_000, socketTimeout: 20_000 };
 
 /** How many mails are sent at the same time, each over its own connection. */
@@ -16,14 +18,17 @@ export interface Transport {
   close(): void;
 }
 
-/** Sign-in links leave this machine under TLS only: `smtp://` to another one requires STARTTLS. */
+/**
+ * Sign-in links leave this machine only over TLS: `smtp://` requires STARTTLS, and a mail server without it
+ * is refused unless it runs on this machine.
+ */
 const connectionOptions = (smtpUrl: string) => ({
   url: smtpUrl,
   requireTLS: !isLoopbackHost(new URL(smtpUrl).hostname),
   ...patience,
 });
 
-/** Sends by SMTP. The message id is the outbox id, so that mail programs can recognize a mail sent twice after a crash. */
+/** Sends by SMTP. The message id is the outbox id, so that mail programs recognize a mail sent twice. */
 export function smtpTransport(config: Config, smtpUrl: string, limits = patience): Transport {
   const smtp = nodemailer.createTransport({
     ...connectionOptions(smtpUrl),
@@ -59,11 +64,14 @@ export function smtpTransport(config: Config, smtpUrl: string, limits = patience
   };
 }
 
-/** Connects and authenticates to the mail server without sending anything. @throws {Error} when that fails */
+/**
+ * Connects and authenticates to the mail server without sending anything.
+ * @throws {Error} when the server does not respond or refuses the credentials
+ */
 export async function reachSmtp(smtpUrl: string): Promise<void> {
   const smtp = nodemailer.createTransport(connectionOptions(smtpUrl));
   await smtp.verify().finally(() => smtp.close());
 }
 
-/** The transport of the development mailbox: mails are only marked as sent, and rendered when the mailbox is read. */
+/** The transport of the development mailbox: mails are marked as sent, and rendered when they are read. */
 export const mailboxTransport: Transport = { deliver: async () => undefined, close: () => undefined };

@@ -16,12 +16,15 @@ const slots = maxConnections;
 /** How many of them may be ordinary mails, so that an urgent mail always finds a slot. */
 export const ordinarySlots = 6;
 
-/** How many of them may be mails that failed slowly before, so that their mail servers never delay the others. */
+/** How many slots mails that failed slowly before may take, so that their servers never delay the others. */
 export const slowSlots = 4;
 
 const slowAfterMs = 3_000;
 
-/** How often an idle worker claims without being woken: the pause of a failed mail may be over, or the lease of another node. */
+/**
+ * How often an idle worker claims without being woken: the pause of a failed mail may be over, or the lease
+ * of another node.
+ */
 const idlePollMs = 2_000;
 
 const firstRetryMs = 5_000;
@@ -37,7 +40,10 @@ const maxReasonLength = 300;
 export const retryPauseMs = (attempts: number): number =>
   Math.min(firstRetryMs * 2 ** Math.max(0, attempts - 1), maxRetryMs);
 
-/** Whether the server refused the mail for good. Failed authentication is no fault of the mail, which survives that. */
+/**
+ * Whether the mail server refused the mail permanently. A failed SMTP authentication does not count: it is a
+ * problem of this service and not of the mail, so mails survive a wrong password.
+ */
 export const isPermanentRefusal = (error: unknown): boolean => {
   const { code, responseCode } = error as { code?: unknown; responseCode?: unknown };
   return typeof responseCode === 'number' && responseCode >= 500 && responseCode < 600 && code !== 'EAUTH';
@@ -53,9 +59,12 @@ const logFieldsOf = ({ id, trace_id, span_id }: OutboxMail) => ({
 });
 
 /**
- * Sends the mails in the outbox. Every node runs a worker; a lease makes sure that only one of them sends a mail at a time. One
- * that fails is tried again with growing pauses, until it expires or is refused too often: a dead letter. A free slot takes the
- * most urgent mail that is due. Ordinary mails and those that were slow before never take all slots.
+ * Sends the mails in the outbox. Every node runs a worker; a lease ensures that only one of them sends a mail
+ * at a time. A mail that fails is retried with growing pauses until it expires or the mail server keeps
+ * refusing it. It then stays in the outbox as a dead letter.
+ *
+ * A free slot takes the most urgent mail that is due. Ordinary mails, and those that were slow before, never
+ * take all slots.
  */
 export class MailWorker {
   readonly #ctx: Context;

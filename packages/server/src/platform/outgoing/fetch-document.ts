@@ -1,4 +1,4 @@
-// Requests to URLs supplied by others. They reach only public addresses, which prevents server-side request forgery.
+// Requests to URLs supplied by others, to public addresses only: this prevents server-side request forgery.
 
 import { lookup } from 'node:dns/promises';
 import http from 'node:http';
@@ -8,7 +8,10 @@ import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import ipaddr from 'ipaddr.js';
 import { isLoopbackHost } from '../values/loopback.ts';
 
-/** Global unicast: everything outside is local, multicast, translated to IPv4 or not assigned. @see RFC 4291 section 2.4 */
+/**
+ * Global unicast: everything outside is local, multicast, translated to IPv4 or not assigned.
+ * @see RFC 4291 section 2.4
+ */
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /** Within global unicast, but not the address of one host of its own that the library knows as such. */
@@ -19,7 +22,11 @@ const special: readonly [ipaddr.IPv6, number][] = [
   '3fff::/20',
 ].map((range) => ipaddr.IPv6.parseCIDR(range));
 
-/** Whether an IP address is a public one. @see https://www.iana.org/assignments/iana-ipv6-special-registry */
+/**
+ * Whether an IP address is on the public internet: not private, shared, local, mapped or translated to IPv4,
+ * or reserved.
+ * @see https://www.iana.org/assignments/iana-ipv6-special-registry
+ */
 export function isPublicAddress(text: string): boolean {
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text).range() === 'unicast';
   if (!ipaddr.IPv6.isValid(text)) return false;
@@ -54,7 +61,11 @@ export class FetchError extends Error {}
 const resolveName: Resolve = async (host) =>
   (await lookup(host, { all: true })).map(({ address }) => address);
 
-/** Fetches JSON within limits, from the public address that was checked, without redirects. @throws {FetchError} */
+/**
+ * Fetches a JSON document within the limits of time and size, from public addresses only, without following
+ * redirects. The connection goes to the address that was checked, whatever the name resolves to by then.
+ * @throws {FetchError}
+ */
 export async function fetchDocument(url: URL, request: DocumentRequest): Promise<FetchedDocument> {
   const deadline = AbortSignal.timeout(request.timeoutMs);
   const timedOut = new Promise<never>((_, reject) => {
@@ -83,7 +94,7 @@ async function fetchWithin(url: URL, request: DocumentRequest, signal: AbortSign
   }
 }
 
-/** One address of the host. All of its addresses must be acceptable: a name with any other one is not trusted. */
+/** One address of the host. All of its addresses must be acceptable; otherwise the name is not trusted. */
 async function addressOf(
   { hostname, protocol }: URL,
   { allowLoopback, resolve = resolveName }: DocumentRequest,

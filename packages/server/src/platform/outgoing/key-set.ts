@@ -76,7 +76,11 @@ export function openKeySet(clock: () => number, source: KeySource): VerifySignat
     return since(fetchedAt) < source.keptWithoutSourceMs ? keys : undefined;
   };
 
-  /** Fetches again for an unknown key, at most once a minute, refusals by `admit` aside. False if nothing changed. */
+  /**
+   * Fetches the keys again for an unknown key, at most once a minute. Returns false if the keys have not
+   * changed. A refusal by `admit` does not count as a fetch: otherwise a client at its limit could keep a new
+   * key from everybody.
+   */
   const refetchKeys = async (admit?: () => Promise<void>): Promise<boolean> => {
     const isTooSoon = () => hasFailed() || (!fetching && since(askedForKeyAt) < askAgainMs);
     if (isTooSoon()) return false;
@@ -98,8 +102,8 @@ export function openKeySet(clock: () => number, source: KeySource): VerifySignat
 }
 
 /**
- * Without the keys that cannot be imported, such as a point that is not on its curve: WebCrypto leaves the error of such an import
- * behind, and the next HMAC of any request throws it. `createPublicKey` leaves none.
+ * Without the keys that cannot be imported, such as a point that is not on its curve: WebCrypto leaves the
+ * error of such an import behind, and the next HMAC of any request throws it. `createPublicKey` leaves none.
  */
 const withoutBrokenKeys = ({ keys }: JSONWebKeySet): JSONWebKeySet => ({
   keys: keys.filter((key) => {
@@ -111,7 +115,7 @@ const withoutBrokenKeys = ({ keys }: JSONWebKeySet): JSONWebKeySet => ({
   }),
 });
 
-/** Verifies the signature of a JWT in compact form with one of these keys: the one it names, or any that fits. */
+/** Verifies the signature of a compact JWT with one of these keys: the one it names, or any that fits. */
 async function verifySignature(keys: JSONWebKeySet, assertion: string) {
   try {
     await compactVerify(assertion, createLocalJWKSet(keys), { algorithms: assertionAlgorithms });

@@ -33,8 +33,9 @@ export interface Reservation {
 
 export interface RateLimiter {
   /**
-   * Counts a request against all of the limits or none. Call it before the work, so that parallel requests never exceed a quota.
-   * @throws {AuthError} `rate_limited`; `temporarily_unavailable` when the database of a shared limit is unreachable
+   * Counts a request against all of the limits, or against none of them. Call it before the work: parallel
+   * requests, on any number of nodes, then never exceed a quota.
+   * @throws {AuthError} `rate_limited`; `temporarily_unavailable` if a shared limit's database is unreachable
    */
   take(...subjects: readonly RateLimitSubject[]): Promise<Reservation>;
 }
@@ -49,7 +50,7 @@ export async function refundingOnError<T>(counted: Reservation, work: () => Prom
   }
 }
 
-/** Counts shared limits in PostgreSQL, and all others in memory. On SQLite all limits are counted in memory. */
+/** Counts shared limits in PostgreSQL and all others in memory. On SQLite, all limits are in memory. */
 export function createRateLimiter({
   rules,
   quotas,
@@ -135,7 +136,10 @@ interface RateLimitState {
 /** Rounded up to at least one second, so that a client that waits this long is not too early. */
 const secondsLeft = (leftMs: number): number => Math.max(1, Math.ceil(leftMs / 1000));
 
-/** The header fields `RateLimit` and `RateLimit-Policy`. @see draft-ietf-httpapi-ratelimit-headers */
+/**
+ * The `RateLimit` and `RateLimit-Policy` header fields of a response.
+ * @see draft-ietf-httpapi-ratelimit-headers
+ */
 const rateLimitFields = (states: readonly RateLimitState[]): Record<string, string> =>
   states.length === 0
     ? {}
@@ -149,16 +153,20 @@ const rateLimitFields = (states: readonly RateLimitState[]): Record<string, stri
       };
 
 /**
- * How many keys of one limit a node keeps in memory. Beyond that the oldest key is dropped and starts a new window. An
- * attacker gains nothing from this: filling the memory takes more keys, and each of them has a quota of its own.
+ * How many keys of one limit a node keeps in memory. Beyond that the oldest key is dropped and starts a new
+ * window. An attacker gains nothing from this: filling the memory takes more keys, and each of them has a
+ * quota of its own.
  */
 export const maxKeysInMemory = 10_000;
 
-/** Windows of one key end further apart than this (the shortest lasts 10 s), so the end identifies the window. */
+/** Windows of one key end further apart (the shortest lasts 10 s), so the end identifies the window. */
 const sameWindowMs = 1_000;
 
 interface Counter {
-  /** Adds one, atomically, whether it is allowed or not. The window ends at milliseconds since 1970. */
+  /**
+   * Adds one, atomically, whether the request is allowed or not. `endsAt` is the end of the window in
+   * milliseconds since 1970.
+   */
   count(key: string, now: number): Promise<{ readonly points: number; readonly endsAt: number }>;
   /** Subtracts one from the window that ends at this time. */
   refund(key: string, endsAt: number): Promise<unknown>;

@@ -4,7 +4,10 @@ import pino, { type Logger } from 'pino';
 /** How long lines wait to be written together. */
 const maxWaitMs = 10;
 
-/** How many characters are written at once, unless one line is longer: PIPE_BUF on Linux, up to which writes of several processes do not mix. */
+/**
+ * How many characters are written at once, unless one line is longer: PIPE_BUF on Linux, up to which writes
+ * of several processes do not mix.
+ */
 const maxBatch = 4096;
 
 /** How long an exiting process waits until its log has been read. */
@@ -15,11 +18,11 @@ export type LogLevel = (typeof logLevels)[number];
 
 /** The service's logger: pino, with a faster way to write the one line that every request gets. */
 export type Log = Logger & {
-  /** Writes the line that `info(entry, 'request')` or `debug` would, in a third of the time that pino takes. */
+  /** Writes the line that `info(entry, 'request')` or `debug` would, in a third of pino's time. */
   readonly request: (level: 'debug' | 'info', entry: RequestLogEntry) => void;
 };
 
-/** What the log says about a request: names and numbers of our own, never a raw path, query or header value. */
+/** What the log says about a request: names and numbers of our own, never a raw path, query or header. */
 export interface RequestLogEntry {
   readonly request_id: string;
   readonly method: string;
@@ -37,7 +40,10 @@ export interface RequestLogEntry {
 /** Logs to standard output. */
 export const createLogger = (level: LogLevel | 'silent'): Log => createLoggerTo(batchedStdout(), level);
 
-/** Resolves once every line so far has been written, so that the process can exit. Gives up after a while if the reader hangs. */
+/**
+ * Resolves once every line so far has been written, so that the process can exit. Gives up after a while if
+ * the reader hangs.
+ */
 export const written = (log: Log): Promise<void> =>
   Promise.race([new Promise<void>((resolve) => log.flush(() => resolve())), Bun.sleep(maxFlushMs)]);
 
@@ -53,7 +59,10 @@ export function createLoggerTo(destination: pino.DestinationStream, level: strin
   return Object.assign(log, { request });
 }
 
-/** Writes lines in quick succession together: one write per line costs several times as much as making the line. */
+/**
+ * Writes the first line after a pause in the same turn of the event loop, and lines in quick succession
+ * together: one write per line costs several times as much as formatting the line.
+ */
 function batchedStdout() {
   // If the reader goes away, the service carries on without its log.
   if (process.stdout.listenerCount('error') === 0) process.stdout.on('error', () => undefined);
@@ -88,8 +97,8 @@ function batchedStdout() {
   };
 }
 
-// Trace context, as sent by proxies and clients that trace requests. Nothing is exported: the ids appear in the log, where
-// a tracing system can find them.
+// Trace context, as sent by proxies and clients that trace requests. Nothing is exported: the ids appear in
+// the log, where a tracing system can find them.
 
 /** The position of a request in its trace. Both ids are lower-case hexadecimal. */
 export interface Trace {
@@ -103,7 +112,8 @@ const form = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/;
 const zeros = /^0+$/;
 
 /**
- * The trace of a well-formed `traceparent` header, if there is one. A version after 00 may have more fields.
+ * The trace that a `traceparent` header names; undefined if there is none or it is malformed. A version after
+ * 00 may have more fields.
  * @see W3C Trace Context, section 3.2
  */
 export function traceIdIn(traceparent: string | null): string | undefined {

@@ -21,7 +21,10 @@ export interface GrantCall
   extends TokenRequest,
     Pick<CallHeaders, 'wait' | 'presentedCredential' | 'requireExpectedUser'> {}
 
-/** One way to get tokens at the token endpoint. It authenticates its client before it checks the rest of the request. */
+/**
+ * One way to get tokens at the OAuth token endpoint. A grant authenticates its client, or a service by its
+ * key, before it checks the rest of the request.
+ */
 export interface Grant<Tokens extends TokenSet | IssuedToken = TokenSet | IssuedToken> {
   redeem(ctx: Context, call: GrantCall): Promise<Reply<Tokens>>;
 }
@@ -33,13 +36,20 @@ export function requireParameter(parameters: GrantParameters, name: keyof GrantP
   return value;
 }
 
-/** A requested restriction must not get lost, so it is refused. @throws {AuthError} `invalid_request` */
+/**
+ * Refuses `authorization_details` where they are not supported, because ignoring them would drop a
+ * restriction that the client requested.
+ * @throws {AuthError} `invalid_request`
+ */
 export function refuseAuthorizationDetails(body: { readonly authorization_details?: unknown }): void {
   if (body.authorization_details !== undefined)
     throw invalidRequest('authorization_details: is not supported here');
 }
 
-/** The parsed `authorization_details`, undefined if there are none. Text that is not valid JSON stays text, which is refused as such. */
+/**
+ * The parsed `authorization_details`, undefined if there are none. Text that is not valid JSON stays text,
+ * which is refused as such.
+ */
 function readDetails({ authorization_details: text }: GrantParameters): unknown {
   if (text === undefined) return undefined;
   try {
@@ -50,7 +60,10 @@ function readDetails({ authorization_details: text }: GrantParameters): unknown 
   }
 }
 
-/** What a run is requested to be. What no run can have is refused. @throws {AuthError} `invalid_request` */
+/**
+ * What a client requests for a run. Parameters that no run supports are refused.
+ * @throws {AuthError} `invalid_request`
+ */
 export function readRunRequest(body: GrantParameters) {
   const unsupported = (['audience', 'actor_token', 'actor_token_type'] as const).find(
     (name) => body[name] !== undefined,
@@ -62,7 +75,10 @@ export function readRunRequest(body: GrantParameters) {
   return { scope, resource, authorizationDetails: readDetails(body), expiresInSeconds: readLifetime(body) };
 }
 
-/** The requested lifetime of an access token in seconds, if there is one. @throws {AuthError} `invalid_request` */
+/**
+ * The requested lifetime of an access token in seconds; undefined if the client leaves it to the service.
+ * @throws {AuthError} `invalid_request`
+ */
 export function readLifetime({ expires_in: requested }: GrantParameters): number | undefined {
   if (requested === undefined) return undefined;
   const seconds = /^[1-9]\d{0,4}$/.test(requested) ? Number(requested) : 0;
@@ -71,7 +87,10 @@ export function readLifetime({ expires_in: requested }: GrantParameters): number
   throw invalidRequest(`expires_in: must be a whole number from ${runMinSeconds} to ${runMaxSeconds}`);
 }
 
-/** The grant of each grant type. A device code and a refresh token also come as JSON; their response is a set of tokens. */
+/**
+ * The grant of each grant type. A device code and a refresh token also come as JSON; their response is a set
+ * of tokens.
+ */
 interface Grants extends Readonly<Record<GrantType, Grant>> {
   readonly [deviceCodeGrantType]: Grant<TokenSet>;
   readonly [refreshGrantType]: Grant<TokenSet>;
@@ -80,14 +99,20 @@ interface Grants extends Readonly<Record<GrantType, Grant>> {
 /** Authenticates a client that signs its requests. */
 type IdentifyClient = <Call extends GrantCall>(call: Call) => Promise<Call>;
 
-/** Called with the codes of a request before its answer. `ended` is what the grant returned, or the refusing error. */
+/**
+ * Called with the authorization codes in a request before the response is sent.
+ * @param ended what the grant returned, or the error that refuses the request
+ */
 export type OnCodes = (
   codes: ReadonlySet<string>,
   client: ClientInfo,
   ended: Parameters<Afterwards>[3],
 ) => Promise<void>;
 
-/** The token endpoint takes every grant as a form, and a device code also as JSON. `/refresh` takes refresh tokens, as both. */
+/**
+ * The token endpoint takes every grant as a form, and a device code also as JSON. `/refresh` takes refresh
+ * tokens, as both.
+ */
 export function tokenRoutes(
   api: Api,
   ctx: Context,
@@ -121,7 +146,11 @@ export function tokenRoutes(
   );
 }
 
-/** Redeems a grant. @throws {AuthError} `unsupported_grant_type`, `invalid_request` @see RFC 6749 section 4.5 */
+/**
+ * Redeems the grant that `grant_type` names.
+ * @throws {AuthError} `unsupported_grant_type`, `invalid_request`
+ * @see RFC 6749 section 4.5
+ */
 function redeemForm<Tokens extends TokenSet | IssuedToken>(
   ctx: Context,
   grants: Readonly<Partial<Record<GrantType, Grant<Tokens>>>>,
@@ -147,8 +176,9 @@ function redeemForm<Tokens extends TokenSet | IssuedToken>(
 }
 
 /**
- * The service key of a token request, by header or form. @see RFC 6749 section 2.3.1
+ * The service key of a token request, which may be in the `Authorization` header or in the form.
  * @throws {AuthError} `invalid_request` if header and form contradict each other
+ * @see RFC 6749 section 2.3.1
  */
 function serviceKeyOf({
   serviceKey,

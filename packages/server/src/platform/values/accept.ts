@@ -7,7 +7,11 @@ interface Range {
 
 const qualityParameter = /^q=(0?(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/;
 
-/** The names in an `Accept…` header with their qualities; 0 for what is no quality. @see RFC 9110 section 12.4.2 */
+/**
+ * What an `Accept`, `Accept-Encoding` or `Accept-Language` header lists, in its order, each with its quality.
+ * An invalid quality counts as 0.
+ * @see RFC 9110 section 12.4.2
+ */
 export const rangesOf = (accept: string): Range[] =>
   accept.split(',').map((range) => {
     const [name = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
@@ -33,8 +37,9 @@ function preferenceFor(ranges: readonly Range[], names: readonly string[]) {
 }
 
 /**
- * Whether an `Accept` header prefers HTML to JSON: by quality, then by the more specific range. The wildcard that most
- * programs send gets JSON. @see RFC 9110 section 12.5.1
+ * Whether an `Accept` header prefers HTML to JSON. At equal quality, the more specific range wins. If both
+ * are equally specific, JSON wins, so that the wildcard that most programs send gets JSON.
+ * @see RFC 9110 section 12.5.1
  */
 export function prefersHtml(accept: string | null): boolean {
   const ranges = rangesOf(accept ?? '');
@@ -47,7 +52,10 @@ export function prefersHtml(accept: string | null): boolean {
 /** More than browsers send. A longer header is ignored, so that reading one always takes little time. */
 const maxLanguagesLength = 1_000;
 
-/** The supported language that an `Accept-Language` header prefers, if there is one. @see RFC 9110 section 12.5.4 */
+/**
+ * The supported language that an `Accept-Language` header prefers; undefined if it accepts none of them.
+ * @see RFC 9110 section 12.5.4
+ */
 export function preferredLanguage(acceptLanguage: string | null): Language | undefined {
   if (acceptLanguage === null || acceptLanguage.length > maxLanguagesLength) return undefined;
   const accepted = rangesOf(acceptLanguage).filter(({ name, quality }) => quality > 0 && languageOf(name));

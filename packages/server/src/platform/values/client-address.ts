@@ -24,7 +24,7 @@ export const readClientInfo = (
   userAgent: readUserAgent(request.headers),
 });
 
-/** People read it in lists and mails, so it has no control characters, bidi overrides or split surrogate pairs. */
+/** Shown in lists and mails, so it has no control characters, bidi overrides or split surrogate pairs. */
 const readUserAgent = (headers: Headers): string | null =>
   headers
     .get('User-Agent')
@@ -48,7 +48,10 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
 export const maxRemembered = 1000;
 const maxRememberedLength = 64;
 
-/** Remembers results by their text: most requests come from a few addresses, and this would be 15% of the CPU time of a refresh. */
+/**
+ * Remembers results by their text: most requests come from a few addresses, and this would be 15% of the CPU
+ * time of a refresh.
+ */
 function remembered<T>(compute: (text: string) => T): (text: string) => T {
   const results = new Map<string, T>();
   return (text) => {
@@ -79,7 +82,10 @@ const isInRange = (address: Address, [first, bits]: CidrRange): boolean =>
 const isTrusted = (address: Address, proxies: readonly CidrRange[]): boolean =>
   proxies.some((range) => isInRange(address, range));
 
-/** The peer's address or, behind trusted proxies, the last address in `X-Forwarded-For` that is none of them. */
+/**
+ * The client's address: the peer's address or, behind trusted proxies, the last address in `X-Forwarded-For`
+ * that is not a trusted proxy. The header of an untrusted peer is ignored.
+ */
 export function clientAddress(
   peer: string | undefined,
   forwardedFor: string | null,
@@ -117,7 +123,7 @@ const unknownNetwork = 'unknown';
 const ofAddress = prefixOf(ipv4AddressBits);
 const ofNetwork = prefixOf(ipv4NetworkBits);
 
-/** The key to count requests from an address by: the IPv4 address, or the /64 that an IPv6 client typically has. */
+/** The key that counts requests from an address: the IPv4 address, or the typical /64 of an IPv6 client. */
 export const addressKey = (address: string | null): string =>
   address === null ? unknownNetwork : ofAddress(address);
 

@@ -1,6 +1,9 @@
 import { asciiDomainOf } from '@latchkey/contract/domains';
 
-/** What identifies the mailbox of an email address: its ASCII letters in lower case, its domain as it is looked up. */
+/**
+ * Identifies the mailbox of an email address: the address with its ASCII letters in lower case and its domain
+ * as it is looked up. Two addresses with the same key are the same address.
+ */
 export function emailKeyOf(email: string): string {
   const at = email.lastIndexOf('@') + 1;
   const domain = email.slice(at);

@@ -1,6 +1,9 @@
-/** The first duplicate member name in a JSON text, which parses to `value`. A string before a colon is a name. */
+/**
+ * The first duplicate member name in an object of a JSON text. `value` is the parsed text: in valid JSON, a
+ * string followed by a colon is always a member name.
+ */
 export function duplicateMember(text: string, value: unknown): string | undefined {
-  // Equal counts prove that there is none. Otherwise it has to be searched for: a string may contain `":`, too.
+  // Equal counts prove that there is none. Otherwise search for it: a string may contain `":`, too.
   if (text.match(/"\s*:/g)?.length === countMembers(value)) return undefined;
   const tokens = /"(?:[^"\\]|\\.)*"(\s*:)?|[{}]/g;
   const open: Set<string>[] = [];
@@ -17,7 +20,10 @@ export function duplicateMember(text: string, value: unknown): string | undefine
   return undefined;
 }
 
-/** The members of all objects in a JSON value. Without recursion, because a value can be nested as deeply as it is long. */
+/**
+ * The members of all objects in a JSON value. Without recursion, because a value can be nested as deeply as
+ * it is long.
+ */
 function countMembers(value: unknown): number {
   let count = 0;
   const values = [value];
@@ -30,7 +36,10 @@ function countMembers(value: unknown): number {
   return count;
 }
 
-/** JSON text that is equal for equal values. Built as text, since a member `__proto__` would get lost in an object. */
+/**
+ * Serializes a JSON value so that equal values give equal text: members are sorted by name. It is built as
+ * text, because a member named `__proto__` would get lost in an object.
+ */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);

@@ -1,6 +1,9 @@
 const newline = 0x0a;
 
-/** Splits bytes into lines. A line of more than `maxBytes` is undefined: it is skipped, so that it needs no memory. */
+/**
+ * Splits a stream of bytes into lines, without their line ends. A line of more than `maxBytes` is skipped and
+ * yields undefined, so no input needs more memory than that.
+ */
 export async function* linesOf(
   chunks: AsyncIterable<Uint8Array>,
   maxBytes: number,

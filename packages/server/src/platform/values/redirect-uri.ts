@@ -10,8 +10,9 @@ const isHttpLoopback = ({ protocol, hostname }: URL): boolean =>
   protocol === 'http:' && loopbackHosts.includes(hostname);
 
 /**
- * The URL of an acceptable redirect URI: https, or http to a loopback host, spelled as the URL standard serializes it, so
- * that what is compared is what the browser requests. A host with `*` looks like a pattern, which is not supported. Undefined for any other text.
+ * The URL of an acceptable redirect URI: https, or http to a loopback host, spelled as the URL standard
+ * serializes it, so that what is compared is what the browser requests. A host with `*` looks like a pattern,
+ * which is not supported. Undefined for any other text.
  */
 export function parseRedirectUri(text: string): URL | undefined {
   if (text.length > fieldLimits.redirectUri || text.includes('#')) return undefined;
@@ -32,13 +33,16 @@ function withoutLoopbackPort(url: URL): string {
   return portless.href;
 }
 
-/** Whether a registered redirect URI allows the one of a request: character by character, except for a loopback port. */
+/** Whether a registered redirect URI allows the requested one: they are equal, except for a loopback port. */
 export function allowsRedirect(registered: string, requested: string): boolean {
   const [one, other] = [parseRedirectUri(registered), parseRedirectUri(requested)];
   return one !== undefined && other !== undefined && withoutLoopbackPort(one) === withoutLoopbackPort(other);
 }
 
-/** The URL of a client's document: https, or http of a loopback host, spelled as the URL standard serializes it. */
+/**
+ * The URL of a document in which a client describes itself: https, or http to a loopback host, spelled as the
+ * URL standard serializes it. Undefined for any other text.
+ */
 export function parseDocumentUrl(text: string): URL | undefined {
   if (text.length > fieldLimits.redirectUri || /[?#]/.test(text)) return undefined;
   const url = URL.parse(text);

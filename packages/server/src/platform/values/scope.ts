@@ -1,7 +1,10 @@
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { everything, scopeName } from '@latchkey/contract/scopes';
 
-/** The distinct names in a scope; undefined if it is empty, malformed or too long. @see RFC 6749 section 3.3 */
+/**
+ * The distinct names in a scope, in their order. Undefined if the scope is empty, malformed or too long.
+ * @see RFC 6749 section 3.3
+ */
 export function parseScope(scope: string): readonly string[] | undefined {
   const names = scope.split(' ');
   if (names.length > fieldLimits.scopes) return undefined;
@@ -36,7 +39,11 @@ export const isSameScope = (one: string, other: string): boolean => sorted(one) 
 
 const sorted = (scope: string): string => scope.split(' ').sort().join(' ');
 
-/** The spellings of a resource, without a path also with a slash. Canonical first. @see RFC 3986 section 6.2.3 */
+/**
+ * The spellings of a resource, the canonical one first. A resource without a path may be written with or
+ * without a final slash.
+ * @see RFC 3986 section 6.2.3
+ */
 export function spellingsOf(resource: string): readonly [string, ...string[]] {
   const [, origin] = /^([a-z][a-z0-9+.-]*:\/\/[^/?#]+)\/?$/i.exec(resource) ?? [];
   return origin === undefined ? [resource] : [origin, `${origin}/`];

@@ -129,7 +129,7 @@ export interface Reference extends DocumentOptions {
   readonly operations: readonly ReferenceOperation[];
 }
 
-/** Puts each shared schema in the place of the references to it. Members next to the reference take precedence. */
+/** Replaces each reference to a shared schema with the schema. Members beside a reference take precedence. */
 export function referenceOf({ operations, schemas }: DescribedApi, options: DocumentOptions): Reference {
   const inline = <Value>(value: Value): Value => {
     if (Array.isArray(value)) return value.map(inline) as Value;
@@ -141,7 +141,10 @@ export function referenceOf({ operations, schemas }: DescribedApi, options: Docu
   return { ...options, operations: inline(operations) };
 }
 
-/** The request with curl: with the first example of a JSON body, then with each of a form with other fields. */
+/**
+ * The request with curl: with the first example of the JSON body, and with each example of a form whose
+ * fields differ from it.
+ */
 function requestExamples(operation: ReferenceOperation, server: string): string {
   const { method, path, body, parameters = [], security } = operation;
   const verb = method.toUpperCase();
@@ -199,7 +202,7 @@ function exampleOf(schema: Schema): unknown {
   return Object.fromEntries(required.map((name) => [name, exampleOf(properties[name]!)]));
 }
 
-/** A text in which what is in backticks is code. Names in it can wrap. */
+/** Converts text to HTML, with code for what is in backticks. Names in code can wrap. */
 const prose = (text: string): string =>
   escapeHtml(text).replace(
     /`([^`]+)`/g,
@@ -219,7 +222,7 @@ export function table(rows: readonly (readonly string[])[]): string {
 
 const strings = /("(?:[^"\\]|\\.)*":?|'[^']*')/;
 
-/** A block of code below a caption, with its strings in color. The script of the page adds a button that copies it. */
+/** A captioned code block with its strings in color. The script of the page adds a button that copies it. */
 export function example(caption: string, code: string): string {
   const parts = code.split(strings).map((part, index) => {
     const isString = index % 2 === 1 && !part.endsWith(':');
@@ -231,9 +234,9 @@ export function example(caption: string, code: string): string {
 export interface Section {
   readonly id: string;
   readonly title: string;
-  /** On one side, as HTML. */
+  /** The text column, as HTML. */
   readonly text: string;
-  /** On the other, as HTML. */
+  /** The examples column, as HTML. */
   readonly examples: string;
 }
 
