@@ -10,7 +10,7 @@ import {
   macBeforeNext,
   nextCount,
   nextTotal,
-  sealChain,
+  reseal,
   sealEvent,
 } from '../../packages/server/src/security-log/events/chain.ts';
 import { appendEvent, lockLog } from '../../packages/server/src/security-log/events/store.ts';
@@ -56,6 +56,6 @@ export async function signIn(tx: Executor, { userId, ...proof }: SignIn): Promis
   const ends = { head_seq: event.seq, head_mac: mac, head_at: now, oldest_at: log.oldest_at ?? now };
   const next = { ...log, ...ends, ...nextCount(keys, log, event.seq), bucket };
   const total = nextTotal(keys, { bucket, total: log.total, seal: log.total_seal }, 1);
-  await appendEvent(tx, { ...next, seal: sealChain(keys, next), seen: log.seal }, { ...event, mac }, total);
+  await appendEvent(tx, reseal(keys, next), { ...event, mac }, total);
   return tokensOf(secret, 1);
 }

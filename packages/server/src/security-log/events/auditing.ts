@@ -6,7 +6,7 @@ import {
   checkChainCount,
   checkTotal,
   macBeforeNext,
-  sealChain,
+  reseal,
   sealingKeyOf,
 } from './chain.ts';
 import { accounts, batchSize, eventsOf } from './reading.ts';
@@ -109,7 +109,7 @@ async function sweepLog(
   }
   const head_mac = macBeforeNext(ctx.logKeys, chain);
   const next = { ...chain, base_seq: last.seq, base_mac: last.mac, head_mac, oldest_at };
-  await store.updateChain(tx, { ...next, seal: sealChain(ctx.logKeys, next), seen: chain.seal });
+  await store.updateChain(tx, reseal(ctx.logKeys, next));
   return store.deleteEvents(tx, { user_id: userId, up_to_seq: last.seq });
 }
 

@@ -31,7 +31,7 @@ const eventBytes = (event: Omit<EventRow, 'mac'>, macBefore: string): Buffer =>
     event.once,
   ]);
 
-const chainBytes = (chain: Omit<ChainRow, 'seal'>): Buffer =>
+const chainBytes = (chain: ChainRow): Buffer =>
   bytesOf([chain.user_id, chain.base_seq, chain.base_mac, chain.head_seq, chain.head_mac, chain.head_at]);
 
 const eventLabel = 'security log event';
@@ -44,9 +44,15 @@ const signed = (key: ServerKey, label: string, bytes: Buffer): string =>
 export const sealEvent = (keys: LogKeys, event: Omit<EventRow, 'mac'>, macBefore: string): string =>
   signed(keys.signing, eventLabel, eventBytes(event, macBefore));
 
-/** The MAC over both ends of a chain. Without it, removing the newest events would go unnoticed. */
-export const sealChain = (keys: LogKeys, chain: Omit<ChainRow, 'seal'>): string =>
-  signed(keys.signing, chainLabel, chainBytes(chain));
+/**
+ * A changed chain with a new seal, the MAC over both ends, and the seal that this replaces. Without it, removing the newest events
+ * would go unnoticed.
+ */
+export const reseal = (keys: LogKeys, chain: ChainRow): ChainRow & { readonly seen: string } => ({
+  ...chain,
+  seal: signed(keys.signing, chainLabel, chainBytes(chain)),
+  seen: chain.seal,
+});
 
 /** The id of the server key that made a MAC. */
 export const sealingKeyOf = (mac: string): string => mac.split('.')[0]!;
@@ -82,28 +88,34 @@ export function macBeforeNext(keys: LogKeys, chain: ChainRow): string {
 }
 
 /**
- * Replaces the detail of an event and seals it and every event after it again. `events` are those from it to the head,
- * oldest first; `macBefore` is the MAC of the event before them. Undefined if one of their MACs, or the seal of the
+ * Replaces the detail of the event with this number and seals it and every event after it again. `rows` are the events from the one
+ * before it to the head, oldest first. Undefined if one of their MACs, or the seal of the
  * chain, does not verify under a key of the ring: possibly tampered events never get a fresh seal.
  */
 export function amendEvent(
   keys: LogKeys,
   chain: ChainRow,
-  macBefore: string,
-  events: readonly EventRow[],
+  rows: readonly EventRow[],
+  seq: number,
   detail: string,
 ): { readonly chain: ChainRow; readonly events: readonly EventRow[] } | undefined {
-  if (checkEnds(keys, chain) !== 'good') return undefined;
-  let before = macBefore;
-  for (const [index, event] of events.entries()) {
-    if (event.seq !== chain.head_seq - events.length + 1 + index) return undefined;
-    if (check(keys, eventLabel, eventBytes(event, before), event.mac) !== 'good') return undefined;
-    before = event.mac;
-  }
-  if (events.length === 0 || before !== chain.head_mac) return undefined;
+  const events = rows.filter((row) => row.seq >= seq);
+  const isFirst = seq === chain.base_seq + 1;
+  const macBefore = isFirst ? chain.base_mac : (rows.find((row) => row.seq === seq - 1)?.mac ?? noMac);
+  const macs = [macBefore, ...events.map(({ mac }) => mac)];
+  const isIntact =
+    checkEnds(keys, chain) === 'good' &&
+    events.length === chain.head_seq - seq + 1 &&
+    events.at(-1)?.mac === chain.head_mac &&
+    events.every(
+      (event, index) =>
+        event.seq === seq + index &&
+        check(keys, eventLabel, eventBytes(event, macs[index]!), event.mac) === 'good',
+    );
+  if (!isIntact) return undefined;
   let mac = macBefore;
-  const sealed = events.map((event, index) => {
-    const next = index === 0 ? { ...event, detail } : event;
+  const sealed = events.map((event) => {
+    const next = event.seq === seq ? { ...event, detail } : event;
     mac = sealEvent(keys, next, mac);
     return { ...next, mac };
   });

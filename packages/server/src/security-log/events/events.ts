@@ -16,8 +16,7 @@ import {
   macBeforeNext,
   nextCount,
   nextTotal,
-  noMac,
-  sealChain,
+  reseal,
   sealEvent,
 } from './chain.ts';
 import * as store from './store.ts';
@@ -78,32 +77,32 @@ export async function recordChange(
   merge: (earlier: EventDetail, later: EventDetail) => EventDetail,
 ): Promise<void> {
   const chain = await requireLog(tx, change.userId);
-  const events = await eventsSinceChange(ctx, tx, chain, change);
-  const [earlier] = events;
-  if (!earlier) return append(ctx, tx, chain, change, null);
-  const detail = JSON.stringify(merge(detailOf(earlier), change.detail));
-  if (detail === earlier.detail) return;
-  if (!(await amend(ctx, tx, chain, events, detail))) await append(ctx, tx, chain, change, null);
+  const earlier = await findEarlierChange(ctx, tx, chain, change);
+  const detail = JSON.stringify(earlier ? merge(detailOf(earlier), change.detail) : change.detail);
+  if (detail === earlier?.detail || (await amend(ctx, tx, chain, earlier, detail))) return;
+  await append(ctx, tx, chain, change, null);
 }
 
 /**
- * Replaces the detail of the first of these events, which reach to the head of a locked chain. False if their seals do not all verify;
- * then nothing changes.
+ * Replaces the detail of an event of a locked chain. False, and nothing changes, if there is no such event, if too many follow it, or
+ * if the seals of all of them do not verify.
  */
 async function amend(
   ctx: Context,
   tx: Executor,
   chain: ChainRow,
-  events: readonly EventRow[],
+  event: EventRow | undefined,
   detail: string,
 ): Promise<boolean> {
-  const [first] = events;
-  if (!first) return false;
-  const amended = amendEvent(ctx.keys, chain, await macBeforeEvent(tx, chain, first), events, detail);
+  if (!event || chain.head_seq - event.seq > maxEventsAfterChange) return false;
+  const { user_id, seq } = event;
+  const limit = maxEventsAfterChange + 2;
+  const rows = await store.listEventsAfter(tx, { user_id, after_seq: seq - 2, limit });
+  const amended = amendEvent(ctx.keys, chain, rows, seq, detail);
   if (!amended) return false;
   await Promise.all([
     ...amended.events.map(({ id, detail, mac }) => store.updateEvent(tx, { id, detail, mac })),
-    store.updateChain(tx, { ...amended.chain, seal: sealChain(ctx.keys, amended.chain), seen: chain.seal }),
+    store.updateChain(tx, reseal(ctx.keys, amended.chain)),
   ]);
   return true;
 }
@@ -119,41 +118,27 @@ export async function recordFailedSignIn(ctx: Context, tx: Executor, failure: Fa
   const chain = await lockLog(tx, userId);
   const entry = chain && (await findEntry(ctx, tx, failure));
   if (!entry) return;
-  const { counted, detail, freeSlot } = entry;
-  const events = counted ? await eventsFrom(tx, chain, counted) : [];
-  if (await amend(ctx, tx, chain, events, JSON.stringify(detail))) return;
+  const { counted, detail, freeSlot, firstDetail } = entry;
+  if (await amend(ctx, tx, chain, counted, JSON.stringify(detail))) return;
   if (freeSlot === undefined) return;
-  await append(ctx, tx, chain, { type: failureType, userId, client, detail: entry.firstDetail }, freeSlot);
+  await append(ctx, tx, chain, { type: failureType, userId, client, detail: firstDetail }, freeSlot);
 }
 
-/** An event of a locked chain and all events after it, oldest first; none if there are more than one amendment seals again. */
-async function eventsFrom(tx: Executor, chain: ChainRow, { user_id, seq }: EventRow): Promise<EventRow[]> {
-  if (chain.head_seq - seq > maxEventsAfterChange) return [];
-  return store.listEventsAfter(tx, { user_id, after_seq: seq - 1, limit: maxEventsAfterChange + 1 });
-}
-
-/** The event that a change belongs to and all events after it, oldest first; none if the change is the first. */
-async function eventsSinceChange(
+/** The event that a change belongs to; undefined if the change is the first, or if too many events followed. */
+async function findEarlierChange(
   ctx: Context,
   tx: Executor,
   chain: ChainRow,
   { userId, sessionId, type }: NewEvent,
-): Promise<EventRow[]> {
+): Promise<EventRow | undefined> {
   const since = Math.max(ctx.clock(), chain.head_at) - changeWindowMs;
-  if (chain.head_at <= since) return [];
-  const after_seq = chain.head_seq - maxEventsAfterChange - 1;
+  if (chain.head_at <= since) return undefined;
   const limit = maxEventsAfterChange + 1;
+  const after_seq = chain.head_seq - limit;
   const recent = await store.listEventsAfter(tx, { user_id: userId, after_seq, limit });
-  const index = recent.findLastIndex(
+  return recent.findLast(
     (row) => row.type === type && row.session_id === sessionId && row.created_at > since,
   );
-  return index < 0 ? [] : recent.slice(index);
-}
-
-async function macBeforeEvent(tx: Executor, chain: ChainRow, { seq }: EventRow): Promise<string> {
-  if (seq === chain.base_seq + 1) return chain.base_mac;
-  const before = { user_id: chain.user_id, after_seq: seq - 2, limit: 1 };
-  return (await store.listEventsAfter(tx, before))[0]?.mac ?? noMac;
 }
 
 /**
@@ -285,7 +270,7 @@ async function append(
     once,
   };
   const mac = sealEvent(ctx.logKeys, row, macBeforeNext(ctx.logKeys, log));
-  const next = {
+  const next = reseal(ctx.logKeys, {
     ...log,
     head_seq: row.seq,
     head_mac: mac,
@@ -293,13 +278,8 @@ async function append(
     oldest_at: log.oldest_at ?? row.created_at,
     ...nextCount(ctx.logKeys, log, row.seq),
     bucket: log.total_bucket,
-  };
-  await store.appendEvent(
-    tx,
-    { ...next, seal: sealChain(ctx.logKeys, next), seen: log.seal },
-    { ...row, mac },
-    nextTotal(ctx.logKeys, totalOf(log), 1),
-  );
+  });
+  await store.appendEvent(tx, next, { ...row, mac }, nextTotal(ctx.logKeys, totalOf(log), 1));
 }
 
 /** How many events about failed sign-ins an account gets per day (UTC); further ones are only counted in the metrics. */
