@@ -177,10 +177,7 @@ export async function proveClient(ctx: Context, { serviceKey, body: { client_id:
   return service || id === commandLineId || parseClientUrl(id, ctx.config) ? id : undefined;
 }
 
-/**
- * The redirect URI of a request, or the only one if the request names none;
- * undefined if it is not the client's.
- */
+/** The redirect URI of a request, or the only one if it names none; undefined if it is not the client's. */
 export function redirectUriOf(client: Client, requested: string | undefined): string | undefined {
   if (requested === undefined) return client.redirectUris.length === 1 ? client.redirectUris[0] : undefined;
   if (client.kind === 'command_line') return isCommandLineRedirect(requested) ? requested : undefined;

@@ -37,9 +37,7 @@ async function resolveScope(ctx: Context, requested: string): Promise<string> {
   return joinScope(names);
 }
 
-/**
- * The scopes among these names that a service declares, each with its sentence and the name of the service.
- */
+/** The scopes among these names that a service declares, each with its sentence and its service's name. */
 export const findScopes = async (on: Executor, names: readonly string[]) =>
   names.length === 0 ? [] : store.findScopes(on, { names: JSON.stringify(names) });
 
@@ -191,10 +189,7 @@ const isDetail = (detail: unknown): boolean => {
   return typeof type === 'string' && type !== '' && !Array.isArray(detail);
 };
 
-/**
- * Whether every number came through parsing unchanged: an amount or limit
- * must not become another one, or null.
- */
+/** Whether parsing left every number unchanged: an amount or limit must not become another one, or null. */
 function isExact(value: unknown): boolean {
   if (typeof value === 'number')
     return Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value);

@@ -118,9 +118,7 @@ export async function lockAccountOfRevoker(ctx: Context, tx: Executor, { userId,
   else await lockAccountAs(ctx, tx, { userId, sessionId });
 }
 
-/**
- * Who revoked a session: an operator, the holder of one of its tokens, the session itself, or another one.
- */
+/** Who revoked a session: an operator, the holder of one of its tokens, the session itself or another one. */
 function reasonOf(sessionId: string, { sessionId: by, serviceId }: Revoker): Record<string, string> {
   if (serviceId !== undefined) return { reason: 'operator', by: serviceId };
   if (by === undefined) return { reason: 'token' };

@@ -71,9 +71,7 @@ const originOf = ({ ipAddress, userAgent }: ClientInfo) => ({
   program: programHash(programOf(userAgent)),
 });
 
-/**
- * How the origin of a retry differs from the origin of the first request. An unknown origin does not differ.
- */
+/** How the origin of a retry differs from that of the first request. An unknown origin does not differ. */
 const changesOfOrigin = (
   { network, program }: RefreshOrigin,
   first: { rotated_network: string | null; rotated_program: string | null },
@@ -243,9 +241,7 @@ async function checkRepeatedAccess(ctx: Context, request: RefreshRequest, repeat
 
 const countOutcome = (ctx: Context, outcome: string): void => ctx.metrics.refreshes.inc({ outcome });
 
-/**
- * Spends the token in one conditional statement; undefined if it is not the current one of an active session.
- */
+/** Spends the token in one conditional statement; undefined if it is not current for an active session. */
 async function rotate(ctx: Context, request: RefreshRequest): Promise<Rotation | undefined> {
   const { service } = request;
   const mayDelegate =
@@ -264,9 +260,7 @@ async function rotate(ctx: Context, request: RefreshRequest): Promise<Rotation |
   return rotated;
 }
 
-/**
- * Repeats the successor for a retry; refuses every other token that could not be spent, and acts on a theft.
- */
+/** Repeats the successor for a retry; refuses any other token that could not be spent, and acts on theft. */
 async function answerReuse(
   ctx: Context,
   request: RefreshRequest,

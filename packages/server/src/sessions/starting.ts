@@ -23,9 +23,7 @@ export interface NewSession {
   readonly deviceName?: string | null;
   /** Refuse to start if all sessions were revoked after this epoch. */
   readonly sinceEpoch?: number;
-  /**
-   * Derived from what the client holds, so that a repeated request finds the same session; random by default.
-   */
+  /** Derived from what the client holds, so a repeated request finds the same session; random by default. */
   readonly secret?: Buffer;
   /** The cookie of the browser's previous session, which this one replaces if it belongs to the same user. */
   readonly replacesCookie?: string | undefined;

@@ -308,9 +308,7 @@ export const disownSessions = statement<{
     ),
 );
 
-/**
- * Records the last use of a session unless it was recorded after `unless_since`; extends its idle timeout.
- */
+/** Records a session's last use unless it was recorded after `unless_since`; extends its idle timeout. */
 export const touchSession = statement<{
   id: string;
   now: number;
@@ -411,10 +409,7 @@ export const listAccessOfClient = statement<{
 /** How many of the account's newest sign-ins a new one is compared with. */
 const maxCompared = 100;
 
-/**
- * The origins of the user's newest browser sign-ins, ended sessions included,
- * stolen and disowned ones excluded.
- */
+/** The origins of the user's newest browser sign-ins: ended ones count, stolen and disowned ones do not. */
 export const listBrowserOrigins = statement<{ user_id: string }>()((db, p) =>
   db
     .selectFrom('sessions')
@@ -427,8 +422,8 @@ export const listBrowserOrigins = statement<{ user_id: string }>()((db, p) =>
 );
 
 /**
- * The origins of the user's newest sign-ins to an application, ended ones included,
- * stolen and disowned ones excluded.
+ * The origins of the user's newest sign-ins to an application: ended ones count,
+ * stolen and disowned ones do not.
  */
 export const listAppOrigins = statement<{ user_id: string; client_id: string }>()((db, p) =>
   db

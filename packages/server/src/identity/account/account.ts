@@ -247,9 +247,7 @@ export const changeDisabled = (ctx: Context, userId: string, disabled: boolean, 
 /** The length of a WebAuthn user handle in bytes. @see WebAuthn Level 3 section 14.6.1 */
 const userHandleBytes = 64;
 
-/**
- * Whether the sign-up setting allows an existing account to change to an address: only domains restrict that.
- */
+/** Whether the sign-up setting lets an existing account change to an address: only domains restrict that. */
 const isAddressAllowed = (signup: Config['signup'], emailKey: string): boolean =>
   typeof signup === 'string' || signup.includes(emailKey.slice(emailKey.lastIndexOf('@') + 1));
 

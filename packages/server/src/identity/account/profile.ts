@@ -45,10 +45,7 @@ const membersOf: Readonly<Record<'email' | 'profile', readonly (keyof Profile)[]
   profile: profileFields,
 };
 
-/**
- * The part of the caller's profile that its scope allows. Its ETag differs
- * from the ETag of the whole profile.
- */
+/** The part of the caller's profile that its scope allows. Its ETag is not that of the whole profile. */
 export function visibleTo({ scope, account }: Caller): TaggedProfile<ProfileView> {
   const whole = tagged(account);
   if (holdsEverything(scope)) return whole;

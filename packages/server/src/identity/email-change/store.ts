@@ -125,9 +125,7 @@ export const listReservedEmails = statement<{ user_id: string; now: number }>()(
     .where('expires_at', '>', p.now),
 );
 
-/**
- * Locks the address of an account and its former addresses, always in the same order, and returns their keys.
- */
+/** Locks the address and the former addresses of an account, always in one order, and returns their keys. */
 export const lockAddresses = statement<{ user_id: string }>()((db, p, dialect) =>
   db
     .selectFrom((e) =>

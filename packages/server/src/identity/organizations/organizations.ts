@@ -321,10 +321,7 @@ async function deleteBatch(ctx: Context, tx: Executor, id: string, by: ChangedBy
   return 'more';
 }
 
-/**
- * The members of the next batch, which are all that are left if it is the
- * last. Owners leave after all others.
- */
+/** The members of the next batch; all that are left if it is the last. Owners leave after all others. */
 async function nextMembers(tx: Executor, id: string) {
   const members = await store.listNextToLeave(tx, { organization_id: id, limit: batchSize + 1 });
   const userIds = members.slice(0, batchSize).map(({ user_id }) => user_id);
@@ -341,9 +338,7 @@ async function requireOrganization(on: Executor, slug: string) {
   return organization;
 }
 
-/**
- * @throws {AuthError} `conflict`: a personal organization belongs to its account, and only changes with it
- */
+/** @throws {AuthError} `conflict`: a personal organization belongs to its account and only changes with it */
 function requireShared({ slug, personal }: Pick<Tables['organizations'], 'slug' | 'personal'>): void {
   if (personal === 1) throw conflict(`${slug} is a personal organization.`);
 }

@@ -171,9 +171,7 @@ export const deleteUnsentNotices = statement<{ user_id: string; except_id: strin
   },
 );
 
-/**
- * Deletes the notices of a locked account that went to any other address, so that their links stop working.
- */
+/** Deletes the notices of a locked account that went to any other address, so their links stop working. */
 export const deleteNoticesToOthers = statement<{ user_id: string; email_key: string }>()((db, p) =>
   db.deleteFrom('notices').where('user_id', '=', p.user_id).where('email_key', '<>', p.email_key),
 );

@@ -20,10 +20,7 @@ import { parseDetails, readToken, runTokensOf, sessionIdOf } from '../tokens.ts'
 import * as store from './store.ts';
 
 export interface RequestedRun {
-  /**
-   * The service that makes the run and acts in it. Without one, the holder
-   * of the token narrows it for itself.
-   */
+  /** The service that makes the run and acts in it. Without one, the token's holder narrows it for itself. */
   readonly service: CallingService | undefined;
   readonly scope: string | undefined;
   readonly resource: string | undefined;
@@ -304,9 +301,7 @@ export interface RunSubject {
   readonly session: StoredSession;
   /** What it allows: scope names separated by spaces, or `*` for everything. */
   readonly scope: string;
-  /**
-   * When the access token or key expires, in milliseconds since 1970. A cookie lasts as long as its session.
-   */
+  /** When the token or key expires, in milliseconds since 1970. A cookie lasts as long as its session. */
   readonly tokenEndsAt: number;
   /** The new value of a session cookie that is due for renewal. */
   readonly renewedCookie: string | undefined;

@@ -138,9 +138,7 @@ async function repeat(ctx: Context, code: PresentedCode, row: CodeRow): Promise<
   }
 }
 
-/**
- * Redeems the code and starts its session in one transaction; undefined if the code no longer yields tokens.
- */
+/** Redeems the code and starts its session in one transaction; undefined if it no longer yields tokens. */
 async function startAppSession(
   ctx: Context,
   { handle, id, requestHash }: PresentedCode,

@@ -69,9 +69,7 @@ export function responseTarget(sent: SentParameters, client: Client, issuer: str
 
 const prompts: readonly string[] = ['none', 'login', 'consent', 'select_account'];
 
-/**
- * How old the new sign-in may be that `prompt=login` asks for: as long as it takes to sign in and approve.
- */
+/** How old the new sign-in for `prompt=login` may be: as long as it takes to sign in and approve. */
 const newSignInSeconds = 300;
 
 const codeChallengePattern = /^[A-Za-z0-9._~-]{43,128}$/;

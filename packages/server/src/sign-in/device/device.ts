@@ -31,9 +31,7 @@ export type { HeldPolls };
 
 const maxUserCodeAttempts = 5;
 
-/**
- * The hashes a user code may be stored under, one per key of the ring: the code may predate the newest key.
- */
+/** The hashes a user code may be stored under, one per key of the ring: it may predate the newest key. */
 const userCodeHashes = (ctx: Context, code: string): string[] =>
   ctx.keys.all.map((key) => key.mac('user code', Buffer.from(code)).toString('base64url'));
 

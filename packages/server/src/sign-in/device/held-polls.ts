@@ -65,10 +65,7 @@ export function openHeldPolls(ctx: Context) {
   return {
     /** Tells every node that an authorization was approved or denied, once that is committed. */
     announce: (id: string) => notifications.publish(decisionsChannel, id),
-    /**
-     * Watches for decisions about one authorization from now on, so that none
-     * is missed between a read and a wait.
-     */
+    /** Watches for decisions from now on, so that none is missed between a read and a wait. */
     watch: (id: string) => {
       let woken = new AbortController();
       const wake = () => woken.abort();

@@ -163,10 +163,7 @@ async function readDecision(ctx: Context, poll: Poll) {
   return { authorization, step: decidePoll(authorization, poll) };
 }
 
-/**
- * Attempts the poll until its write succeeds: an attempt that loses a race
- * sees the winner's change next time.
- */
+/** Attempts the poll until its write succeeds: an attempt that loses a race then sees the winner's change. */
 async function runPoll(ctx: Context, poll: Poll): Promise<RedeemedCode | 'pending'> {
   for (let attempt = 0; attempt < maxPollAttempts; attempt++) {
     const result = await attemptPoll(ctx, poll);
@@ -294,9 +291,7 @@ export type PolledAuthorization = Pick<
   | `confirmation_${'hash' | 'tried'}`
 >;
 
-/**
- * Identifies the request that redeems an authorization. With another confirmation code it is another request.
- */
+/** Identifies the request that redeems an authorization. Another confirmation code makes another request. */
 const requestHash = (
   { confirmation_hash }: Pick<PolledAuthorization, 'confirmation_hash'>,
   { idempotencyHash, triedHash }: Pick<Poll, 'idempotencyHash' | 'triedHash'>,

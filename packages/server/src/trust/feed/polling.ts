@@ -93,9 +93,7 @@ export type EventRow = Awaited<ReturnType<typeof store.listUnacknowledged>>[numb
 const caep = 'https://schemas.openid.net/secevent/caep/event-type/';
 const risc = 'https://schemas.openid.net/secevent/risc/event-type/';
 
-/**
- * How long a signed event is kept for the other readers of its service. Shorter than any key is published.
- */
+/** How long a signed event is kept for other readers of its service. Shorter than any key is published. */
 const signedTtlMs = 5_000;
 const maxSigned = 2_000;
 

@@ -34,9 +34,7 @@ export class FeedWatch {
     this.#ctx = ctx;
   }
 
-  /**
-   * A look that starts after this call, so it sees whatever was committed before. Shared with other callers.
-   */
+  /** A look that starts after this call and sees whatever was committed before. Shared with other callers. */
   fresh(): Promise<FeedView> {
     if (!this.#looking) return this.#look();
     this.#queued ??= this.#looking
@@ -98,9 +96,7 @@ export class FeedWatch {
     this.#isPolling = false;
   }
 
-  /**
-   * Until the next poll, or until the database wakes this process; not at all if it did since the last pause.
-   */
+  /** Until the next poll or until the database wakes this process; skipped if it did since the last pause. */
   async #pause(): Promise<void> {
     if (!this.#isWoken) {
       const woken = new AbortController();
