@@ -161,10 +161,10 @@ function isShortEnoughInAscii(address: string): boolean {
 }
 
 /**
- * An email address, kept as typed: one @, no spaces, control or separator characters, up to 64 characters before the @
- * and 254 in total, also with its domain in ASCII. Non-ASCII letters are never folded. A domain that IDNA mapping would
- * change is rejected, because the email would be delivered to another one than the address names; so are source routes
- * and encoded words before the @, which some mail servers still follow.
+ * An email address, kept as typed: one @, no spaces, control or separator characters, up to 64 characters
+ * before the @ and 254 in total, also with its domain in ASCII. Non-ASCII letters are never folded. A domain
+ * that IDNA mapping would change is rejected, because the email would be delivered to another one than the
+ * address names; so are source routes and encoded words before the @, which some mail servers still follow.
  * @see RFC 5321 appendix F.2 and RFC 2047
  */
 export const emailAddress = z

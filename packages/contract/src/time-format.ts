@@ -40,7 +40,7 @@ export const writeTime = (
   styles: Pick<Intl.DateTimeFormatOptions, 'dateStyle' | 'timeStyle'>,
 ): string => dateTimeFormat(locale, timeZone === undefined ? styles : { ...styles, timeZone }).format(time);
 
-/** The offset of a time zone at a time: `UTC`, `UTC+1`, `UTC-3:30`. Undefined is this device's time zone. */
+/** The UTC offset of a time zone at a time: `UTC`, `UTC+1`, `UTC-3:30`. Undefined means the device's zone. */
 export function offsetName(time: Date, timeZone: string | undefined): string {
   const zone = timeZone === undefined ? {} : { timeZone };
   const format = dateTimeFormat('en', { ...zone, timeZoneName: 'shortOffset' });

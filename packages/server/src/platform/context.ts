@@ -14,7 +14,7 @@ import type { ClientInfo } from './values/client-address.ts';
 /** Milliseconds since 1970. */
 export type Clock = () => number;
 
-/** Everything that a use case depends on besides its arguments. Built once, in `operator/run.ts`, and passed explicitly. */
+/** All dependencies of a use case besides its arguments. Built once, in `operator/run.ts`, and passed on. */
 export interface Context {
   readonly config: Config;
   readonly db: Database;

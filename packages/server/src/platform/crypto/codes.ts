@@ -15,7 +15,7 @@ export function randomUserCode(random: Random): string {
   return code;
 }
 
-/** The email code that a 32-byte MAC determines: its first 64 bits modulo 10^8, which has a bias below 2^-37. */
+/** The email code that a 32-byte MAC determines: its first 64 bits modulo 10^8, with a bias below 2^-37. */
 export const emailCodeFromMac = (mac: Buffer): string =>
   String(mac.readBigUInt64BE(0) % BigInt(emailCodeAlphabet.length ** codeLength)).padStart(codeLength, '0');
 

@@ -79,7 +79,7 @@ export const mintHandle = (
   key: ServerKey = keys.signing,
 ): string => handlePrefix[kind] + encode(key, handlePrefix[kind], handle, unbound).toString('base64url');
 
-/** Verifies a handle. Undefined if it is malformed, forged, of another kind or by a key outside the ring. */
+/** Verifies a handle. Undefined if malformed, forged, of another kind or under a key outside the ring. */
 export function readHandle(keys: KeyRing, kind: HandleKind, text: string): ReadHandle | undefined {
   const prefix = handlePrefix[kind];
   return text.startsWith(prefix) ? decode(keys, prefix, text.slice(prefix.length), unbound) : undefined;
@@ -101,7 +101,7 @@ export type ChallengeKind = keyof typeof challengeLabel;
 export const mintChallenge = (keys: KeyRing, kind: ChallengeKind, handle: Handle, binding = ''): string =>
   encode(keys.signing, challengeLabel[kind], handle, Buffer.from(binding)).toString('base64url');
 
-/** Verifies a challenge. Undefined if it is malformed, forged, of another kind or bound to something else. */
+/** Verifies a challenge. Undefined if malformed, forged, of another kind or bound to something else. */
 export const readChallenge = (
   keys: KeyRing,
   kind: ChallengeKind,

@@ -1,4 +1,4 @@
-// Random bytes, hashes, and the keys of the service.
+// Random bytes, ids, hashes, and the server's keys.
 
 import { CryptoHasher } from 'bun';
 

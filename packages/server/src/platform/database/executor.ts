@@ -43,7 +43,7 @@ export interface Database {
  * LISTEN), so a listener must also check the database from time to time.
  */
 export interface Notifications {
-  /** Wakes the listeners of a channel on every node. Call it after the commit to be seen. Never fails. */
+  /** Wakes the listeners of a channel on every node. Call it after committing what they read. Never fails. */
   publish(channel: string, payload: string): void;
   /**
    * Calls `wake` with the payload of each message, or with undefined when messages may have been missed, as

@@ -25,7 +25,7 @@ export function parseCursor(cursor: string | undefined, start: Position): Positi
   return position;
 }
 
-/** Where a page begins, and how many rows to read: one more than it has. Parameters of its statement. */
+/** Where a page begins, and how many rows its statement reads: one more than the page has. */
 export type PlaceInList = { readonly from_time: number; readonly from_id: string; readonly limit: number };
 
 /**

@@ -123,7 +123,7 @@ export class PrimaryPool {
     await this.#sql.end({ timeout: closeTimeoutSeconds });
   }
 
-  /** A read-only connection may stay so, and its data may be outdated. So all connections are replaced. */
+  /** A read-only connection may remain so, and its data may be outdated, so all connections are replaced. */
   async #search(code: string): Promise<void> {
     const found = await findPrimary(this.#url).catch(() => undefined);
     if (found !== undefined && (found !== this.#server || code === readOnly)) this.#replace(found);

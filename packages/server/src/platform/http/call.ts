@@ -37,8 +37,8 @@ export interface Call<E extends Endpoint> extends CallHeaders {
   readonly caller: CallerOf<E['access']>;
   readonly service: ServiceOf<E['access']>;
   /**
-   * Undefined for a GET and for a service: they are not recorded, and asking the socket for its peer costs as
-   * much as a look-up.
+   * Undefined for a GET and for a service: their clients are not recorded, and asking the socket for its peer
+   * costs as much as a database look-up.
    */
   readonly client: ClientOf<E['method'], E['access']>;
   readonly params: ParamsOf<E['path']>;

@@ -5,7 +5,7 @@ import { fieldLimits } from '@latchkey/contract/field-limits';
 import { everything } from '@latchkey/contract/scopes';
 import { z } from 'zod';
 
-/** One operation of the API in the terms of OpenAPI, with the schemas that validate it, or the same as JSON Schema. */
+/** An operation of the API in OpenAPI terms, with the schemas that validate it or the same as JSON Schema. */
 export interface Operation<Schema = z.ZodType>
   extends Pick<Endpoint, 'id' | 'method' | 'path' | 'title' | 'group' | 'summary' | 'notes'> {
   /** The credentials and rights that it needs, in full sentences. */

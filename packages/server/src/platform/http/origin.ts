@@ -73,7 +73,7 @@ export function corsHeaders(config: Config, request: Request, path: string, orig
   };
 }
 
-/** The headers that answer a preflight from an origin that may call the path; undefined for any other. */
+/** The headers for a preflight from an origin that may call the path; undefined for any other request. */
 export function preflightHeaders(config: Config, request: Request, path: string, methods: string) {
   const { headers, method } = request;
   const origin = headers.get('Origin');

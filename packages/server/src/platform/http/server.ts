@@ -164,8 +164,8 @@ function watchForwardingHeaders(ctx: Context): (connection: ConnectionInfo, head
 /** The connection that a request came in on. */
 export interface ConnectionInfo {
   /**
-   * The peer address reported by the socket; undefined once the client has disconnected, so read it before
-   * the first wait. Reading it costs as much as a look-up.
+   * The peer address reported by the socket. Undefined once the client has disconnected, so read it before
+   * the first wait. Reading it costs as much as a database look-up.
    */
   readonly peer: string | undefined;
 }

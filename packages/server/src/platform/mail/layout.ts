@@ -60,7 +60,7 @@ interface Content {
   readonly footer: readonly string[];
 }
 
-/** The HTML form of every mail: a card in the middle, in light or dark. It loads nothing but an attached logo. */
+/** The HTML of every mail: a card in the middle, in light or dark. It loads nothing but an attached logo. */
 export const htmlDocument = (product: Product, { language, subject, preheader, body, footer }: Content) =>
   [
     `<!doctype html><html lang="${language}"><head><meta charset="utf-8"><title>${escapeHtml(subject)}</title>`,

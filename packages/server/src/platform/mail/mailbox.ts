@@ -118,7 +118,7 @@ ${messages.length === 0 ? '<p>No emails yet.</p>' : messages.map(article).join('
 
 const contentSecurityPolicy = `default-src 'none'; style-src 'sha256-${hashOf(style)}'; script-src 'sha256-${hashOf(script)}'; connect-src 'self'; frame-src 'self'; img-src data:; frame-ancestors 'none'; base-uri 'none'`;
 
-/** A mail runs nothing and loads only its logo, as in a mail program. Its links open outside of the sandbox. */
+/** A mail runs nothing and loads only its logo, as in a mail program. Its links open outside the sandbox. */
 const mailContentSecurityPolicy =
   "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; form-action 'none'; frame-ancestors 'self'; sandbox allow-popups allow-popups-to-escape-sandbox";
 

@@ -28,7 +28,7 @@ const connectionOptions = (smtpUrl: string) => ({
   ...patience,
 });
 
-/** Sends by SMTP. The message id is the outbox id, so that mail programs recognize a mail sent twice. */
+/** Sends by SMTP. The message id is the outbox id, so mail programs recognize a mail resent after a crash. */
 export function smtpTransport(config: Config, smtpUrl: string, limits = patience): Transport {
   const smtp = nodemailer.createTransport({
     ...connectionOptions(smtpUrl),

@@ -159,7 +159,7 @@ const rateLimitFields = (states: readonly RateLimitState[]): Record<string, stri
  */
 export const maxKeysInMemory = 10_000;
 
-/** Windows of one key end further apart (the shortest lasts 10 s), so the end identifies the window. */
+/** The windows of a key end further apart than this (the shortest lasts 10 s), so the end identifies one. */
 const sameWindowMs = 1_000;
 
 interface Counter {

@@ -1,8 +1,8 @@
 import { asciiDomainOf } from '@latchkey/contract/domains';
 
 /**
- * Identifies the mailbox of an email address: the address with its ASCII letters in lower case and its domain
- * as it is looked up. Two addresses with the same key are the same address.
+ * The key that identifies the mailbox of an email address: the address with its ASCII letters in lower case
+ * and its domain as it is looked up. Two addresses with the same key are the same address.
  */
 export function emailKeyOf(email: string): string {
   const at = email.lastIndexOf('@') + 1;

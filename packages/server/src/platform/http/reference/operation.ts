@@ -202,7 +202,7 @@ function exampleOf(schema: Schema): unknown {
   return Object.fromEntries(required.map((name) => [name, exampleOf(properties[name]!)]));
 }
 
-/** Converts text to HTML, with code for what is in backticks. Names in code can wrap. */
+/** Converts text to HTML, with text in backticks as code. Names in code can wrap. */
 const prose = (text: string): string =>
   escapeHtml(text).replace(
     /`([^`]+)`/g,

@@ -11,7 +11,7 @@ interface Group extends Section {
   readonly sections: readonly Section[];
 }
 
-/** The API reference, as one page that the browser can search: what holds for every endpoint, then each group. */
+/** The API reference as one page that browsers can search: what holds for all endpoints, then each group. */
 export function referencePage(reference: Reference): string {
   const title = `${reference.title} API`;
   const name = escapeHtml(title);
