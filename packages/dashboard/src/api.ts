@@ -4,15 +4,11 @@ import { allPages } from '@latchkey/client/internal/pages';
 import type { Answer, Body, OperationId } from '@latchkey/client/operations';
 import type { Profile, ProfileView } from '@latchkey/contract/account';
 import type { Event } from '@latchkey/contract/events';
-import { fieldLimits } from '@latchkey/contract/field-limits';
 import { otherUserEmail, pageUser } from './page-user.ts';
 
 /** Client for the service that serves this page. Requests fail unless the signed-in user is the one the page shows. */
 export const api = createApi({ server: location.origin, userId: () => pageUser()?.id });
 const apiForAnyUser = createApi({ server: location.origin });
-/** Sends no cookie, so that it does not matter who is signed in here. */
-const apiWithoutCookie = createApi({ server: location.origin, credentials: 'omit' });
-
 /** Why a request failed. With `unreachable`, no usable response arrived and the request may have taken effect. */
 export interface Problem {
   /**
@@ -84,38 +80,6 @@ export const verifyMagicLink = (proof: Body<'verifyMagicLink'>) =>
   requiringCookies(() => api.call('verifyMagicLink', { query: byCookie, body: proof }));
 
 export const getProfile = () => resultOf(api.call('getProfile').then(wholeProfile));
-
-export const getTaggedProfile = () => resultOf(api.callWithHeaders('getProfile').then(tagged));
-
-/** Updates the profile. Fails with `precondition_failed` if it has changed since the version with this ETag. */
-export const updateProfile = (body: Body<'updateProfile'>, tag: string) =>
-  resultOf(api.callWithHeaders('updateProfile', { body, headers: { 'If-Match': tag } }).then(tagged));
-
-const tagged = ({ body, headers }: { body: ProfileView; headers: Headers }) => ({
-  profile: wholeProfile(body),
-  tag: headers.get('ETag') ?? '*',
-});
-
-/** Changes the email with the link's token, once. Requires a session of the account or its current email. */
-export const verifyEmailChange = (token: string, currentEmail?: string) =>
-  resultOf(
-    currentEmail === undefined
-      ? api.call('verifyEmailChange', { body: { token } })
-      : apiWithoutCookie.call('verifyEmailChange', { body: { token, current_email: currentEmail } }),
-  );
-
-const page = (size: number, cursor?: string) => ({
-  query: { limit: String(size), ...(cursor === undefined ? {} : { cursor }) },
-});
-
-export const listOrganizations = (cursor?: string) =>
-  call('listOrganizations', page(fieldLimits.defaultPageSize, cursor));
-
-const eventPageSize = 10;
-
-/** Lists one page of the user's security log, newest first. @param shown how many entries more it has, up to the limit */
-export const listEvents = (cursor?: string, shown = 0) =>
-  call('listEvents', page(Math.min(eventPageSize + shown, fieldLimits.pageSize), cursor));
 
 /**
  * Lists the security log back to at least `since` (milliseconds since 1970), newest first. It is not complete if the

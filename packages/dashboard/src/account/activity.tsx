@@ -1,6 +1,5 @@
 import type { Event } from '@latchkey/contract/events';
 import { effect, untracked } from '@preact/signals';
-import { listEvents } from '../api.ts';
 import { browserText } from '../format.ts';
 import { fillParts, texts } from '../texts.ts';
 import { Details, RelativeTime, Timestamp, Untrusted, UntrustedHint } from '../ui/facts.tsx';
@@ -9,6 +8,7 @@ import { Row } from '../ui/row.tsx';
 import { changeCount } from './actions.tsx';
 import { eventText, isSuspicious } from './event-text.ts';
 import { Claim } from './parts.tsx';
+import { listEvents } from './requests.ts';
 import { pagedData, Section, ShowMore } from './section.tsx';
 import { sessions } from './sessions.tsx';
 

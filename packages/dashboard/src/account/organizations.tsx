@@ -1,9 +1,9 @@
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
-import { listOrganizations } from '../api.ts';
 import { fillParts, texts } from '../texts.ts';
 import { DateOnly } from '../ui/facts.tsx';
 import { organizationIcon } from '../ui/icons.ts';
 import { List, Row } from '../ui/row.tsx';
+import { listOrganizations } from './requests.ts';
 import { pagedData, Section, ShowMore } from './section.tsx';
 
 const words = texts.account.organizations;

@@ -3,7 +3,7 @@ import { fieldLimits } from '@latchkey/contract/field-limits';
 import { languages } from '@latchkey/contract/languages';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { type Signal, signal } from '@preact/signals';
-import { getTaggedProfile, type Problem, updateProfile } from '../api.ts';
+import type { Problem } from '../api.ts';
 import { explain } from '../error-messages.ts';
 import { followLanguage } from '../follow-language.ts';
 import { languageName } from '../format.ts';
@@ -17,6 +17,7 @@ import { Choice, Form, SelectField, TextField } from '../ui/form.tsx';
 import { Done, hideDone, runAction, showDone } from './actions.tsx';
 import { ChangeEmail } from './change-email.tsx';
 import { fields, mergeEdits, patchOf, type Texts, textsOf } from './profile-edits.ts';
+import { getTaggedProfile, updateProfile } from './requests.ts';
 import { Card } from './section.tsx';
 import { offeredTimeZones, timeZoneText, typedTimeZone } from './time-zones.ts';
 

@@ -1,6 +1,7 @@
+import { createApi } from '@latchkey/client/api';
 import type { Answer } from '@latchkey/client/operations';
 import { signal } from '@preact/signals';
-import { call, getSignedInUser, type Result, verifyEmailChange } from '../api.ts';
+import { api, call, getSignedInUser, type Result, resultOf } from '../api.ts';
 import { type ErrorMessages, emailErrors } from '../error-messages.ts';
 import { inUnits } from '../format.ts';
 import { home } from '../next.ts';
@@ -29,6 +30,17 @@ async function identifyVisitor(token: string): Promise<void> {
   setPageUser(me.value);
   change.value = preview.value;
 }
+
+/** Sends no cookie, so that it does not matter who is signed in here. */
+const apiWithoutCookie = createApi({ server: location.origin, credentials: 'omit' });
+
+/** Changes the email with the link's token, once. Requires a session of the account or its current email. */
+const verifyEmailChange = (token: string, currentEmail?: string) =>
+  resultOf(
+    currentEmail === undefined
+      ? api.call('verifyEmailChange', { body: { token } })
+      : apiWithoutCookie.call('verifyEmailChange', { body: { token, current_email: currentEmail } }),
+  );
 
 /** Changes the email and returns the new one. */
 async function changeEmail(token: string): Promise<Result<string>> {
