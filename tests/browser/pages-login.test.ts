@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { newPage, pauseClock } from '#support/browser.ts';
-import { codeIn, mailTo } from '#support/http.ts';
+import { codeIn, mailTo, request } from '#support/http.ts';
 import { service } from '#support/page-service.ts';
 import {
   alerted,
@@ -277,7 +277,7 @@ test('confirms once how the user signed out', async () => {
   }
 });
 
-test('with cookies disabled, says so before requesting an email or using a passkey', async () => {
+test('with cookies disabled, says so before requesting an email, using a passkey or spending a link', async () => {
   const page = await newPage(phone);
   await disableCookies(page);
   const changes = changesBy(page.context());
@@ -287,5 +287,12 @@ test('with cookies disabled, says so before requesting an email or using a passk
     await pressed(page, name);
     await alerted(page, cookiesBlocked);
   }
-  expect(changes).toEqual([]);
+  const email = newAddress();
+  await request(service.url, 'POST', '/magic_link', { json: { email } });
+  const link = await signInLink(service.url, email);
+  await page.goto(link);
+  await addressIn(page).fill(email);
+  await pressed(page, 'Sign in');
+  await alerted(page, cookiesBlocked);
+  expect([changes, page.url()]).toEqual([[], link]);
 });

@@ -1,11 +1,10 @@
 import { signal } from '@preact/signals';
-import { call, type Problem, verifyMagicLink } from '../api.ts';
-import { emailErrors, explain } from '../error-messages.ts';
+import { call, verifyMagicLink } from '../api.ts';
 import { keptOutcome } from '../kept-outcome.ts';
 import { home, loginPath } from '../next.ts';
 import { forgetSentEmail, recallSentEmail } from '../sign-in-emails.ts';
 import { emailSignInNote } from '../tab-note.ts';
-import { fill, fillParts, texts } from '../texts.ts';
+import { fillParts, texts } from '../texts.ts';
 import { typedAddress } from '../typed-address.ts';
 import { busyState, leaveTo } from '../ui/busy.ts';
 import { Button, ErrorMessage, Heading, Icon, StatusMessage } from '../ui/elements.tsx';
@@ -13,56 +12,29 @@ import { closeLink, tokenFromLink } from '../ui/email-link-page.tsx';
 import { EmailField, Form } from '../ui/form.tsx';
 import { approvedIcon, browserIcon, emailIcon, linkIcon } from '../ui/icons.ts';
 import { LoadingPage, mount, Outcome } from '../ui/page.tsx';
+import { start, type Used } from './link.ts';
 
-/**
- * In the browser that requested the link, one click signs in. Anywhere else, the user must enter the address it was
- * sent to. Opening the page spends nothing, even with scripts running: the token is only sent on a click, or to learn
- * whether the link still works.
- */
-type Question = { at: 'oneClick'; email: string } | { at: 'address' };
-type Step = Ended | Question | { at: 'incomplete' } | { at: 'checking' } | { at: 'dead' };
-type Ended = { at: 'used'; next: string };
-
-const token = tokenFromLink('lk_ml_') ?? '';
-const sent = recallSentEmail(Date.now());
-const next = sent?.next ?? home;
-
-const step = signal<Step>(token === '' ? (keptOutcome<Ended>() ?? { at: 'incomplete' }) : { at: 'checking' });
-const email = signal('');
-const status = signal('');
 const busy = busyState();
 const { error } = busy;
-
-const question = (): Question =>
-  sent === undefined ? { at: 'address' } : { at: 'oneClick', email: sent.email };
-
-/** Without an answer the page asks all the same, and the answer to the question says what is wrong. */
-async function check(): Promise<void> {
-  const result = await call('previewMagicLink', { body: { token } });
-  step.value = !result.ok && result.problem.code === 'invalid_grant' ? { at: 'dead' } : question();
-}
-
-const signIn = (address: string) =>
-  busy.run(async () => {
-    if (address === '') return texts.common.enterEmailAddress;
-    const result = await verifyMagicLink({ token, email: address });
-    if (!result.ok) return refused(result.problem, address);
-    closeLink({ at: 'used', next } satisfies Ended);
+const email = signal('');
+const status = signal('');
+const sent = recallSentEmail(Date.now());
+const next = sent?.next ?? home;
+const { step, signIn, askAddress } = start({
+  token: tokenFromLink('lk_ml_') ?? '',
+  sentTo: sent?.email,
+  kept: keptOutcome<Used>(),
+  busy,
+  preview: (token) => call('previewMagicLink', { body: { token } }),
+  verify: verifyMagicLink,
+  end() {
+    closeLink({ at: 'used', next } satisfies Used);
     forgetSentEmail();
     emailSignInNote.leave('1');
     status.value = texts.common.signedIn;
     return leaveTo(next);
-  });
-
-/** Tells a link that has ended since the page was opened from an address that is not the link's. */
-async function refused(problem: Problem, address: string): Promise<string | undefined> {
-  if (problem.code !== 'invalid_grant')
-    return explain(problem, { invalid_request: emailErrors.invalid_request });
-  await check();
-  if (step.value.at === 'dead') return undefined;
-  step.value = { at: 'address' };
-  return fill(texts.magicLink.wrongAddress, { email: address });
-}
+  },
+});
 
 function OneClickStep({ address }: { address: string }) {
   return (
@@ -82,14 +54,7 @@ function OneClickStep({ address }: { address: string }) {
         </Button>
       </Form>
       <div class="links">
-        <Button
-          class="plain"
-          busy={busy}
-          onClick={() => {
-            error.value = '';
-            step.value = { at: 'address' };
-          }}
-        >
+        <Button class="plain" busy={busy} onClick={askAddress}>
           {texts.common.otherEmail}
         </Button>
       </div>
@@ -148,7 +113,7 @@ const Useless = ({ heading, text }: { heading: string; text: string }) => (
   </Outcome>
 );
 
-const Used = ({ to }: { to: string }) => (
+const AlreadyUsed = ({ to }: { to: string }) => (
   <Outcome tone="success" icon={approvedIcon} heading={texts.magicLink.used}>
     <p>{texts.magicLink.usedText}</p>
     <a class="button wide-button" href={to}>
@@ -167,7 +132,7 @@ function CurrentStep() {
     case 'dead':
       return <Useless heading={texts.magicLink.dead} text={texts.magicLink.deadText} />;
     case 'used':
-      return <Used to={now.next} />;
+      return <AlreadyUsed to={now.next} />;
     case 'oneClick':
       return <OneClickStep address={now.email} />;
     case 'address':
@@ -184,4 +149,3 @@ mount(
   ),
   () => step.value.at === 'checking',
 );
-if (step.value.at === 'checking') void check();

@@ -12,11 +12,6 @@ export function leave(navigate: () => void): undefined {
 /** Continues to another page of this service. */
 export const leaveTo = (path: string): undefined => leave(() => location.replace(path));
 
-// A page restored from the back-forward cache would still be disabled.
-window.addEventListener('pageshow', (event) => {
-  if (event.persisted) location.reload();
-});
-
 export type Busy<Action extends string = never> = ReturnType<typeof busyState<Action>>;
 
 /** What went wrong, with the field that it is about if it is one. */
@@ -25,8 +20,9 @@ type Failure<Name> = string | readonly [field: Name, message: string];
 /**
  * Runs one action at a time: `run` ignores clicks while an action is in progress. `Name` is an action, on a page with
  * several, or a field.
+ * @param begin called before each action; after it, what that returns says whether the page stays
  */
-export function busyState<Name extends string = never>() {
+export function busyState<Name extends string = never>(begin: () => () => boolean = holdFocus) {
   const now = signal(false);
   /** What went wrong in the last action, or empty. */
   const error = signal('');
@@ -44,7 +40,7 @@ export function busyState<Name extends string = never>() {
    */
   async function run(work: () => Promise<Failure<Name> | undefined>, action?: Name): Promise<void> {
     if (now.value) return;
-    const clicked = document.activeElement;
+    const stays = begin();
     now.value = true;
     last.value = action;
     error.value = '';
@@ -52,10 +48,7 @@ export function busyState<Name extends string = never>() {
       const failure = await work();
       if (failure !== undefined) fail(failure);
     } finally {
-      if (!isLeaving) {
-        now.value = false;
-        requestAnimationFrame(() => restoreFocus(clicked));
-      }
+      if (stays()) now.value = false;
     }
   }
 
@@ -67,6 +60,14 @@ export function busyState<Name extends string = never>() {
   const errorOf = (name?: Name): string => (last.value === name ? error.value : '');
 
   return { now, error, run, fail, label, errorOf };
+}
+
+function holdFocus(): () => boolean {
+  const clicked = document.activeElement;
+  return () => {
+    if (!isLeaving) requestAnimationFrame(() => restoreFocus(clicked));
+    return !isLeaving;
+  };
 }
 
 /** A disabled button loses focus. Returns it for keyboard users, unless the action moved it elsewhere. */

@@ -137,6 +137,11 @@ export function mount(Page: ComponentType, isLoading?: () => boolean): void {
   );
 }
 
+// A page restored from the back-forward cache would still be disabled, because it was left.
+window.addEventListener('pageshow', (event) => {
+  if (event.persisted) location.reload();
+});
+
 /** Whether something was typed since the last single click. */
 let hasTyped = false;
 document.addEventListener(
