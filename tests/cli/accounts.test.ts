@@ -16,7 +16,7 @@ import {
   storeLogin,
   userCodeIn,
 } from '#support/cli.ts';
-import { refreshesDuring } from '#support/refreshes.ts';
+import { refreshesDuring } from '#support/http.ts';
 import { startService } from '#support/service.ts';
 import { shared } from '#support/shared.ts';
 

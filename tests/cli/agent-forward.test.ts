@@ -4,7 +4,6 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
-import { startAgent } from '#support/agent.ts';
 import {
   type Home,
   latchkey,
@@ -12,6 +11,7 @@ import {
   listener,
   newHome,
   program,
+  startAgent,
   storeLogin,
 } from '#support/cli.ts';
 import { runOperator, startService } from '#support/service.ts';

@@ -15,7 +15,6 @@ import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { connectAgent } from '@latchkey/client/agent';
 import { spawnSync } from 'bun';
-import { type RunningAgent, startAgent as startAgentIn } from '#support/agent.ts';
 import { spawn } from '#support/cleanup.ts';
 import {
   addCommand,
@@ -25,8 +24,10 @@ import {
   newHome,
   type Outcome,
   program,
+  type RunningAgent,
   runIn,
   sessionsOf,
+  startAgent as startAgentIn,
   storeLogin,
 } from '#support/cli.ts';
 import { codeOf } from '#support/client.ts';

@@ -13,8 +13,7 @@ import {
   storeLogin,
 } from '#support/cli.ts';
 import { mailTo } from '#support/http.ts';
-import { serverProgram } from '#support/server-program.ts';
-import { startService } from '#support/service.ts';
+import { serverProgram, startService } from '#support/service.ts';
 import { shared } from '#support/shared.ts';
 import { openTerminal, type Terminal, terminalColumns } from '#support/terminal.ts';
 

@@ -3,8 +3,7 @@
 import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { type RunningAgent, startAgent } from '#support/agent.ts';
-import { latchkey, newHome, storeLogin, storeOf } from '#support/cli.ts';
+import { latchkey, newHome, type RunningAgent, startAgent, storeLogin, storeOf } from '#support/cli.ts';
 import { storedSession } from '#support/client.ts';
 import { request } from '#support/http.ts';
 import { isLong } from '#support/long.ts';

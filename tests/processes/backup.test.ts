@@ -2,12 +2,23 @@
 
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { copyFileSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  copyFileSync,
+  existsSync,
+  globSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { TokenSet } from '@latchkey/contract/tokens';
+import { spawnSync } from 'bun';
+import postgres from 'postgres';
 import { mountDisk } from '#support/disk.ts';
 import { linkTokenIn, loginByMail, mailTo, request } from '#support/http.ts';
-import { hasPgDump, runPostgresProgram, startDebianPostgres } from '#support/pg-dump.ts';
+import { createPostgresServers } from '#support/postgres-servers.ts';
 import {
   linesIn,
   operatorOn,
@@ -26,6 +37,34 @@ const keys = generateKey();
 const envOf = (DATABASE_URL: string, LATCHKEY_KEYS = keys) => ({ DATABASE_URL, LATCHKEY_KEYS });
 const newFile = async (): Promise<string> => `sqlite:${join(temporaryDirectory(), 'latchkey.db')}`;
 const fileOf = (databaseUrl: string): string => databaseUrl.slice('sqlite:'.length);
+
+/** PostgreSQL from Debian, which has `pg_dump` and `pg_restore`: npm has only the server, and `pg_dump` refuses one of a later version. `npm test` installs it as root on Debian. */
+const programs = globSync('/usr/lib/postgresql/*/bin/pg_dump')
+  .map(dirname)
+  .filter((directory) => existsSync(join(directory, 'initdb')))
+  .toSorted()
+  .at(-1);
+
+/** Starts a server of Debian's version; returns what creates an empty database on it. */
+async function startDebianPostgres(): Promise<() => Promise<string>> {
+  const servers = await createPostgresServers(programs);
+  await servers.initialize('debian');
+  const port = await servers.start('debian', ['fsync=off']);
+  let created = 0;
+  return async () => {
+    const name = `latchkey_${created++}`;
+    const admin = postgres(servers.url(port, 'postgres'), { max: 1 });
+    await admin.unsafe(`CREATE DATABASE ${name} TEMPLATE template0`);
+    await admin.end();
+    return servers.url(port, name);
+  };
+}
+
+/** Runs a command line of the guide, whose programs are those of Debian. */
+function runPostgresProgram(...command: string[]): void {
+  const { success, stderr } = spawnSync([join(programs!, command[0]!), ...command.slice(1)]);
+  if (!success) throw new Error(`${command[0]}: ${stderr}`);
+}
 
 /** Runs a command as a process, because it locks a store for as long as it lives. Expects its status, and a part of what it prints. */
 async function command(env: Record<string, string>, args: string, code: 0 | 1, part: string | RegExp) {
@@ -65,7 +104,7 @@ for (const [dialect, open] of [
   ['sqlite', async () => onSqlite],
   ['postgres', onPostgres],
 ] as const) {
-  describe.skipIf(dialect === 'postgres' && !hasPgDump)(`a backup of ${dialect}`, () => {
+  describe.skipIf(dialect === 'postgres' && !programs)(`a backup of ${dialect}`, () => {
     const file = join(temporaryDirectory(), 'latchkey.backup');
     let tools: Tools;
     let service: TestService;

@@ -18,8 +18,7 @@ import {
   startBlock,
   type Terminal,
 } from '#support/guides.ts';
-import { loginByMail, request } from '#support/http.ts';
-import { refreshesDuring } from '#support/refreshes.ts';
+import { loginByMail, refreshesDuring, request } from '#support/http.ts';
 import { reservePort } from '#support/reserved-port.ts';
 import { startService, type TestService } from '#support/service.ts';
 import { fresh } from '#support/shared.ts';

@@ -8,8 +8,7 @@ import { exportJWK, generateKeyPair } from 'jose';
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
 import { type FaultProxy, startFaultProxy } from '#support/fault-proxy.ts';
-import { loginByMail, request } from '#support/http.ts';
-import { refreshesDuring } from '#support/refreshes.ts';
+import { loginByMail, refreshesDuring, request } from '#support/http.ts';
 import { registerService, startService, type TestService } from '#support/service.ts';
 
 const sharers = 20;

@@ -7,12 +7,12 @@ import { startFaultProxy } from '#support/fault-proxy.ts';
 import { loginByMail } from '#support/http.ts';
 import { processDialects } from '#support/long.ts';
 import { startPostgres } from '#support/postgres.ts';
-import { serverProgram } from '#support/server-program.ts';
 import {
   linesIn,
   operatorOn,
   type RunningOperator,
   runOperatorInto,
+  serverProgram,
   startOperator,
   startService,
 } from '#support/service.ts';

@@ -7,8 +7,7 @@ import type { Command } from 'commander';
 import postgres from 'postgres';
 import { plantCode, runIn } from '#support/cli.ts';
 import { loginByMail } from '#support/http.ts';
-import { newDatabase } from '#support/new-database.ts';
-import { databaseWithoutMigrations } from '#support/old-database.ts';
+import { databaseUpTo, newDatabase } from '#support/new-database.ts';
 import { startPostgres } from '#support/postgres.ts';
 import {
   operatorOn,
@@ -94,7 +93,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
     expect((await runOperator(env, 'services', 'list')).code).toBe(0);
     expect((await runOperator(env, 'migrate')).code).toBe(0);
 
-    env['DATABASE_URL'] = await databaseWithoutMigrations(dialect);
+    env['DATABASE_URL'] = await databaseUpTo(dialect);
     env['LATCHKEY_KEYS'] = generateKey();
     const { code, stderr } = await runOperator(env, 'services', 'list');
     expect(code).toBe(1);

@@ -1,19 +1,83 @@
 // The service behind PgBouncer in transaction mode, where consecutive transactions of one connection run on different ones.
 
 import { expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { spawnSync } from 'bun';
+import { spawn } from '#support/cleanup.ts';
 import { loginByMail, request } from '#support/http.ts';
-import { hasPgBouncer, startPgBouncer } from '#support/pgbouncer.ts';
 import { startPostgres } from '#support/postgres.ts';
-import { registerService, startService } from '#support/service.ts';
+import { reservePort } from '#support/reserved-port.ts';
+import { registerService, startService, temporaryDirectory } from '#support/service.ts';
 import { basic } from '#support/services.ts';
+import { until } from '#support/until.ts';
 
 const parallel = 64;
 const rounds = 3;
 const resource = 'https://projects.example';
 
-test.skipIf(!hasPgBouncer)('signing in, refreshing, runs and the feed work through PgBouncer', async () => {
+/** Fewer than the connections of one service, so that its transactions must share them. */
+const serverConnections = 4;
+
+/** `npm test` installs it as root on Debian. */
+const program = Bun.which('pgbouncer') ?? Bun.which('/usr/sbin/pgbouncer');
+
+/** A real PgBouncer in transaction mode in front of a database; returns the address of the same database through it. */
+async function startPgBouncer(pooler: string, databaseUrl: string) {
+  const database = new URL(databaseUrl);
+  const directory = temporaryDirectory();
+  const users = join(directory, 'users.txt');
+  writeFileSync(users, `"${database.username}" "${decodeURIComponent(database.password)}"\n`);
+  const port = reservePort();
+  const settings = join(directory, 'pgbouncer.ini');
+  writeFileSync(
+    settings,
+    `[databases]
+* = host=${database.hostname} port=${database.port || 5432}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = plain
+auth_file = ${users}
+pool_mode = transaction
+default_pool_size = ${serverConnections}
+ignore_startup_parameters = statement_timeout, lock_timeout, idle_in_transaction_session_timeout
+`,
+  );
+  // It refuses to run as root.
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) spawnSync(['chown', '-R', 'nobody', directory]);
+  const child = spawn([pooler, ...(isRoot ? ['--user=nobody'] : []), settings], {
+    cwd: '/',
+    stdout: 'ignore',
+    stderr: 'ignore',
+  });
+  await until(async () => child.exitCode !== null || (await accepts(port)), 'PgBouncer');
+  if (child.exitCode !== null) throw new Error(`PgBouncer ended with ${child.exitCode}`);
+  const url = new URL(databaseUrl);
+  url.host = `127.0.0.1:${port}`;
+  return {
+    url: url.href,
+    stop: async () => {
+      child.kill('SIGTERM');
+      await child.exited;
+    },
+  };
+}
+
+const accepts = (port: number): Promise<boolean> =>
+  Bun.connect({ hostname: '127.0.0.1', port, socket: { data() {} } }).then(
+    (socket) => {
+      socket.end();
+      return true;
+    },
+    () => false,
+  );
+
+test.skipIf(!program)('signing in, refreshing, runs and the feed work through PgBouncer', async () => {
   const databaseUrl = await (await startPostgres()).createDatabase();
-  const pooler = await startPgBouncer(databaseUrl);
+  const pooler = await startPgBouncer(program!, databaseUrl);
   const env = { LATCHKEY_DATABASE_DIRECT_URL: databaseUrl };
   const service = await startService({ databaseUrl: pooler.url, env });
   const options = ['--resource', resource, '--scope', 'projects:read=See your projects', '--may', 'feed'];

@@ -1,14 +1,14 @@
 // Nodes of an earlier commit and of this one on one PostgreSQL database, while an upgrade replaces them one after the other.
 
 import { expect, test } from 'bun:test';
+import { join } from 'node:path';
 import { type TokenSet, tokenSet } from '@latchkey/contract/tokens';
+import { spawnSync } from 'bun';
 import postgres from 'postgres';
-import { type EarlierProgram, findEarlierProgram } from '#support/earlier-program.ts';
 import { apiAt, linkTokenIn, loginByMail, mailTo, request } from '#support/http.ts';
 import { startPostgres } from '#support/postgres.ts';
 import { reservePort } from '#support/reserved-port.ts';
-import { startRetryingProxy } from '#support/retrying-proxy.ts';
-import { startService, type TestService } from '#support/service.ts';
+import { linesIn, startService, type TestService, temporaryDirectory } from '#support/service.ts';
 import { until } from '#support/until.ts';
 import { canWorkWith, migrationNames } from '../../packages/server/src/platform/database/migrate.ts';
 
@@ -16,7 +16,11 @@ const clients = 8;
 /** Each node must have answered that many requests before the next one is replaced. */
 const requestsBetween = 100;
 
+const root = join(import.meta.dir, '../..');
+const migrationsFolder = 'packages/server/src/platform/database/migrations';
+
 const earlier = findEarlierProgram();
+type EarlierProgram = NonNullable<typeof earlier>;
 if (!earlier)
   process.stderr.write(
     'rolling upgrade: skipped, because the history of this checkout has no program with a schema that it can upgrade\n',
@@ -24,6 +28,55 @@ if (!earlier)
 
 const later = migrationNames.filter((name) => !earlier?.migrations.includes(name));
 const canStart = earlier && later.every((name) => canWorkWith(name, earlier.migrations.at(-1)));
+
+/**
+ * The program and the migrations of the newest commit before a migration of this checkout, or else the commit before this one. Undefined where the history has no
+ * such commit, as in a shallow clone, or none whose migrations this checkout has. It runs with the packages that it locked,
+ * because this checkout may have given one up since.
+ */
+function findEarlierProgram() {
+  for (const commit of candidates()) {
+    const migrations = migrationsOf(commit);
+    if (migrations.length > 0 && migrations.every((name) => migrationNames.includes(name)))
+      return { program: [process.execPath, unpack(commit)], migrations };
+  }
+  return undefined;
+}
+
+/** Commits before which a migration was added, the newest first; without one, the commit before this one. */
+function candidates(): string[] {
+  const changes = linesIn(git('rev-list', '--first-parent', 'HEAD', '--', migrationsFolder));
+  return [...changes.map((commit) => `${commit}^1`), 'HEAD^1'];
+}
+
+const migrationsOf = (commit: string): string[] =>
+  linesIn(git('ls-tree', '--name-only', `${commit}:${migrationsFolder}`)).map((file) =>
+    file.replace(/\.ts$/, ''),
+  );
+
+/** Writes the packages of a commit into a directory of their own. Returns the main file of its service. */
+function unpack(commit: string): string {
+  const directory = temporaryDirectory();
+  const files = ['packages', 'tsconfig.json', 'package.json', 'package-lock.json'];
+  const archive = spawnSync(['git', 'archive', commit, ...files], { cwd: root });
+  const unpacked = spawnSync(['tar', '-x', '-C', directory], { stdin: archive.stdout });
+  if (!archive.success || !unpacked.success) throw new Error(`the files of ${commit} were not written`);
+  const options = ['--omit=dev', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'];
+  run(directory, 'npm', 'ci', ...options);
+  run(directory, process.execPath, 'packages/dashboard/build.ts');
+  return join(directory, 'packages/server/src/main.ts');
+}
+
+function run(cwd: string, ...command: string[]): void {
+  const { success, stderr } = spawnSync(command, { cwd });
+  if (!success) throw new Error(`${command[0]} failed in the earlier release: ${stderr}`);
+}
+
+/** The output of a Git command, or nothing where it fails. */
+function git(...args: string[]): string {
+  const { success, stdout } = spawnSync(['git', ...args], { cwd: root, stderr: 'ignore' });
+  return success ? stdout.toString() : '';
+}
 
 async function appliedIn(databaseUrl: string): Promise<string[]> {
   const sql = postgres(databaseUrl, { max: 1 });
@@ -98,6 +151,53 @@ async function use(url: string, login: TokenSet, seen: string[], isOver: () => b
     const body = JSON.stringify({ refresh_token: tokens.refresh_token });
     tokens = await send('POST', '/refresh', { headers, body });
   }
+}
+
+const idempotentMethods = new Set(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS']);
+/** With the body, they are decoded by `fetch` or belong to one connection. */
+const hopHeaders = ['connection', 'keep-alive', 'transfer-encoding', 'content-encoding', 'content-length'];
+
+/**
+ * An HTTP proxy in front of several nodes that does what those in production do: a request that may be repeated is sent to
+ * the next node when one gives no answer or says 503.
+ */
+function startRetryingProxy(nodes: readonly string[]) {
+  let next = 0;
+  let retries = 0;
+
+  const forward = async (request: Request): Promise<Response> => {
+    const { pathname, search } = new URL(request.url);
+    const { method } = request;
+    const body = request.body ? await request.arrayBuffer() : null;
+    const headers = new Headers(request.headers);
+    for (const name of ['host', 'connection']) headers.delete(name);
+    const mayRepeat = idempotentMethods.has(method) || headers.has('Idempotency-Key');
+    const first = next++;
+    for (let tried = 1; ; tried++) {
+      const node = nodes[(first + tried) % nodes.length]!;
+      const init = { method, headers, body, redirect: 'manual' } as const;
+      const answer = await fetch(node + pathname + search, init).catch(() => undefined);
+      const isFinal = !mayRepeat || tried >= nodes.length;
+      if (answer && (answer.status !== 503 || isFinal)) return withoutHopHeaders(answer);
+      if (isFinal) return new Response('no node answers', { status: 502 });
+      retries++;
+    }
+  };
+
+  const server = Bun.serve({ hostname: '127.0.0.1', port: 0, idleTimeout: 60, fetch: forward });
+  return {
+    url: `http://127.0.0.1:${server.port}`,
+    /** How many requests were sent once more. */
+    retries: () => retries,
+    stop: () => server.stop(true),
+  };
+}
+
+async function withoutHopHeaders(answer: Response): Promise<Response> {
+  const headers = new Headers(answer.headers);
+  for (const name of hopHeaders) headers.delete(name);
+  const body = await answer.arrayBuffer();
+  return new Response(answer.status === 204 ? null : body, { status: answer.status, headers });
 }
 
 test.skipIf(!earlier)('while the nodes are replaced one after the other, no request fails', async () => {

@@ -4,10 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawnSync } from 'bun';
-import { newCertificate } from '#support/certificate.ts';
 import { spawn } from '#support/cleanup.ts';
 import { type Home, listener, newHome, runIn, storeLogin } from '#support/cli.ts';
-import { serveGit } from '#support/git-server.ts';
 import { codeBlocks, openTerminal, readerOf, startBlock, type Terminal } from '#support/guides.ts';
 import { loginByMail, request } from '#support/http.ts';
 import { githubClaims, startIssuer } from '#support/issuer.ts';
@@ -64,6 +62,54 @@ afterAll(async () => {
   await terminal.close();
   await tickets.stop();
 });
+
+/** A new certificate for 127.0.0.1, which signs itself, and its key: paths of PEM files. */
+function newCertificate(): { readonly cert: string; readonly key: string } {
+  const directory = temporaryDirectory();
+  const [cert, key] = [join(directory, 'cert.pem'), join(directory, 'key.pem')];
+  const name = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1'];
+  const made = spawnSync([
+    ...['openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'],
+    ...['-days', '2', '-keyout', key, '-out', cert, ...name],
+  ]);
+  if (!made.success) throw new Error(made.stderr.toString());
+  return { cert, key };
+}
+
+/** Serves the repositories below this directory with git's own program for HTTP. */
+async function serveGit(directory: string, request: Request): Promise<Response> {
+  const { pathname, search } = new URL(request.url);
+  const child = Bun.spawn(['git', 'http-backend'], {
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      GIT_PROJECT_ROOT: directory,
+      GIT_HTTP_EXPORT_ALL: '1',
+      REQUEST_METHOD: request.method,
+      PATH_INFO: pathname,
+      QUERY_STRING: search.slice(1),
+      CONTENT_TYPE: request.headers.get('Content-Type') ?? '',
+      HTTP_CONTENT_ENCODING: request.headers.get('Content-Encoding') ?? '',
+      HTTP_GIT_PROTOCOL: request.headers.get('Git-Protocol') ?? '',
+      REMOTE_USER: 'ada',
+      // The owner of a directory of a test is whoever runs it.
+      HOME: directory,
+    },
+    stdin: await request.blob(),
+    stderr: 'inherit',
+  });
+  const output = Buffer.from(await new Response(child.stdout).arrayBuffer());
+  const end = output.indexOf('\r\n\r\n');
+  const headers = output
+    .subarray(0, end)
+    .toString('latin1')
+    .split('\r\n')
+    .map((line) => line.split(/: (.*)/s).slice(0, 2) as [string, string]);
+  const status = headers.find(([name]) => name === 'Status')?.[1];
+  return new Response(output.subarray(end + 4), {
+    status: status === undefined ? 200 : Number.parseInt(status, 10),
+    headers: headers.filter(([name]) => name !== 'Status'),
+  });
+}
 
 test('the guide has no other blocks', () => {
   expect([more, moreWorkflows]).toEqual([[], []]);

@@ -9,8 +9,7 @@ import { removeAtExit } from '#support/cleanup.ts';
 import { linkTokenIn, loginByMail, mailTo, request } from '#support/http.ts';
 import { addPasskeyAt, loginByPasskey } from '#support/passkeys.ts';
 import { startPostgres } from '#support/postgres.ts';
-import { compiledServer } from '#support/server-program.ts';
-import { startService } from '#support/service.ts';
+import { compiledServer, startService } from '#support/service.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'latchkey-single-'));
 const file = compiledServer ?? join(directory, 'latchkey-server');

@@ -11,9 +11,8 @@ import { decide, expireAccessToken, newHome, runIn, userCodeIn } from '#support/
 import { followInstalling } from '#support/guides.ts';
 import { nodes } from '#support/node.ts';
 import { addPasskeyAt, loginByPasskey } from '#support/passkeys.ts';
-import { expectReadme, readmeProgram, readmeWatcher } from '#support/readme.ts';
 import { startService, type TestService, temporaryDirectory } from '#support/service.ts';
-import { until } from '#support/until.ts';
+import { until, waitTimeoutMs } from '#support/until.ts';
 import cli from '../../packages/cli/package.json' with { type: 'json' };
 import { buildPackages } from '../../tools/release/packages.ts';
 
@@ -69,6 +68,48 @@ function withBun(): string {
   mkdirSync(bin);
   symlinkSync(process.execPath, join(bin, 'bun'));
   return `${bin}:/usr/bin:/bin`;
+}
+
+/** The program in the README of the SDK, for the service at `url`. */
+async function readmeProgram(url: string): Promise<string> {
+  const text = await Bun.file(join(root, 'packages/client/README.md')).text();
+  const blocks = [...text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code]) => code);
+  expect(blocks).toHaveLength(3);
+  return blocks.join('').replace('http://localhost:8787', url);
+}
+
+/** Watches what the program prints and approves its sign-in. */
+function readmeWatcher(url: string) {
+  const lines: string[] = [];
+  return {
+    onLine: async (line: string): Promise<void> => {
+      lines.push(line);
+      const code = /enter ([A-Z]{4}-[A-Z]{4})$/.exec(line)?.[1];
+      if (code) await decide(url, code, 'readme@example.com');
+    },
+    expectDone: () =>
+      expect(lines.slice(1)).toEqual([
+        'Signed in as readme@example.com',
+        'Organizations: 1',
+        'not_logged_in, retryable: false',
+      ]),
+    isDone: () => lines.length === 4,
+  };
+}
+
+/** Runs the program in this file, and checks everything that it does. */
+async function expectReadme(url: string, command: readonly string[], cwd: string): Promise<void> {
+  const watcher = readmeWatcher(url);
+  const child = Bun.spawn([...command], { timeout: waitTimeoutMs, stderr: 'pipe', cwd });
+  let rest = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of child.stdout) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) await watcher.onLine(line);
+  }
+  expect([await child.exited, await new Response(child.stderr).text()]).toEqual([0, '']);
+  watcher.expectDone();
 }
 
 /** Commands that need code of their own, which must run on every runtime. */

@@ -1,10 +1,8 @@
 // A real Chromium for tests: one per process, started for the first page.
 
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
-import { closeAtTestEnd, removeAtExit } from './cleanup.ts';
+import { closeAtTestEnd } from './cleanup.ts';
+import { temporaryDirectory } from './service.ts';
 import { until, waitTimeoutMs } from './until.ts';
 
 const flags = [
@@ -57,10 +55,8 @@ export async function untilIdle(page: Page): Promise<void> {
 
 /** Chromium exits when its pipe to this process closes. Only its files need to be removed. */
 async function launch(): Promise<Browser> {
-  const directory = mkdtempSync(join(tmpdir(), 'latchkey-browser-'));
-  removeAtExit(directory);
   const before = process.env['TMPDIR'];
-  process.env['TMPDIR'] = directory;
+  process.env['TMPDIR'] = temporaryDirectory();
   try {
     const { chromium } = await import('playwright-core');
     return await chromium.launch({ executablePath: chromiumPath(), args: flags, timeout: waitTimeoutMs });

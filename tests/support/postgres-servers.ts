@@ -17,7 +17,6 @@ import { dirname, join } from 'node:path';
 import { spawn, spawnSync } from 'bun';
 import { endByFileAtExit, removeAtExit } from './cleanup.ts';
 import { mountDisk, type SmallDisk } from './disk.ts';
-import { isRunning } from './process-tree.ts';
 import { reservePort } from './reserved-port.ts';
 
 interface Owner {
@@ -147,4 +146,19 @@ async function reachableBinaries(directory: string, owner: Owner): Promise<strin
   cpSync(dirname(installed), copy, { recursive: true, verbatimSymlinks: true });
   for (const binary of ['initdb', 'pg_ctl', 'postgres']) chmodSync(join(copy, 'bin', binary), 0o755);
   return join(copy, 'bin');
+}
+
+/** The ids of the processes that this process has started and that still run. Only on Linux. */
+export function childrenOf(pid: number): number[] {
+  const list = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+  return list === '' ? [] : list.split(' ').map(Number).filter(isRunning);
+}
+
+/** Whether the process runs: one that has ended stays in the table until its parent looks. */
+export function isRunning(pid: number): boolean {
+  try {
+    return !/^State:\s*Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
 }

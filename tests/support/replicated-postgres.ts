@@ -1,8 +1,7 @@
 // A primary and its standby, which applies every transaction before the primary acknowledges it.
 
 import postgres from 'postgres';
-import { createPostgresServers } from './postgres-servers.ts';
-import { childrenOf, isRunning } from './process-tree.ts';
+import { childrenOf, createPostgresServers, isRunning } from './postgres-servers.ts';
 import { until } from './until.ts';
 
 export type Role = 'primary' | 'standby';

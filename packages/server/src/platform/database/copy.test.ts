@@ -17,7 +17,7 @@ import { type Answer, openApp, type TestApp } from '#support/app.ts';
 import { codeFor, redeem, redirectUri, requestOf } from '#support/authorize.ts';
 import { feedService } from '#support/feed.ts';
 import { createdKey } from '#support/keys.ts';
-import { databaseUpTo } from '#support/old-database.ts';
+import { databaseUpTo } from '#support/new-database.ts';
 import { startPostgres } from '#support/postgres.ts';
 import { introspected, refreshRun, startedRun } from '#support/runs.ts';
 import { temporaryDirectory } from '#support/service.ts';

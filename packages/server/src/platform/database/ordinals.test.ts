@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test';
 import { outcome } from '#support/account.ts';
 import { onBothDatabases, openApp, type TestApp } from '#support/app.ts';
-import { databaseUpTo } from '#support/old-database.ts';
+import { databaseUpTo } from '#support/new-database.ts';
 import { mintHandle } from '../crypto/handle.ts';
 import { inLongTransaction } from './long-transaction.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { onBothDatabases } from '#support/app.ts';
-import { databaseUpTo } from '#support/old-database.ts';
+import { databaseUpTo } from '#support/new-database.ts';
 import { isUnfinishedRestore, markRestoreFinished, removeRestoreGuard } from './stored-rows.ts';
 
 onBothDatabases('a restored database', (open, dialect) => {

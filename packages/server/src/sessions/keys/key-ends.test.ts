@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { onBothDatabases, openApp, type TestApp } from '#support/app.ts';
 import { createdKey } from '#support/keys.ts';
-import { databaseUpTo } from '#support/old-database.ts';
+import { databaseUpTo } from '#support/new-database.ts';
 import { fresh } from '#support/shared.ts';
 import { until } from '#support/until.ts';
 import { startUpkeep } from '../../app.ts';
