@@ -22,7 +22,6 @@ import {
   latchkey,
   latchkeyProcess,
   newHome,
-  type Outcome,
   program,
   type RunningAgent,
   runIn,
@@ -32,7 +31,7 @@ import {
 } from '#support/cli.ts';
 import { codeOf } from '#support/client.ts';
 import { loginByMail, request } from '#support/http.ts';
-import { runOperator, startService } from '#support/service.ts';
+import { type Outcome, runOperator, startService } from '#support/service.ts';
 import { shared } from '#support/shared.ts';
 import { openTerminal, type Terminal } from '#support/terminal.ts';
 import { until } from '#support/until.ts';

@@ -19,7 +19,7 @@ export interface RequestOptions {
 }
 
 /** What an attacker could forge in either ceremony. */
-export interface Forgery {
+interface Forgery {
   readonly challenge?: string;
   readonly origin?: string;
   readonly type?: string;
@@ -105,28 +105,12 @@ export function coseKey(algorithm: Algorithm, publicKey: KeyObject): Buffer {
   const jwk = publicKey.export({ format: 'jwk' });
   const bytes = (text: string | undefined): Buffer => Buffer.from(text ?? '', 'base64url');
   const alg = coseAlgorithm[algorithm];
-  const keys: Record<Algorithm, readonly (readonly [number, Cbor])[]> = {
-    ES256: [
-      [1, 2],
-      [3, alg],
-      [-1, 1],
-      [-2, bytes(jwk.x)],
-      [-3, bytes(jwk.y)],
-    ],
-    EdDSA: [
-      [1, 1],
-      [3, alg],
-      [-1, 6],
-      [-2, bytes(jwk.x)],
-    ],
-    RS256: [
-      [1, 3],
-      [3, alg],
-      [-1, bytes(jwk.n)],
-      [-2, bytes(jwk.e)],
-    ],
+  const keys: Record<Algorithm, Readonly<Record<string, Cbor>>> = {
+    ES256: { 1: 2, 3: alg, '-1': 1, '-2': bytes(jwk.x), '-3': bytes(jwk.y) },
+    EdDSA: { 1: 1, 3: alg, '-1': 6, '-2': bytes(jwk.x) },
+    RS256: { 1: 3, 3: alg, '-1': bytes(jwk.n), '-2': bytes(jwk.e) },
   };
-  return cbor(new Map(keys[algorithm]));
+  return cbor(new Map(Object.entries(keys[algorithm]).map(([label, value]) => [Number(label), value])));
 }
 
 const signWith = (algorithm: Algorithm, key: KeyObject, data: Uint8Array): Buffer =>

@@ -12,13 +12,6 @@ import { newDatabase } from './new-database.ts';
 
 export type Borrower = Required<Pick<DatabaseOptions, 'log' | 'onStatement' | 'timers'>>;
 
-export interface Borrowed {
-  readonly url: string;
-  readonly db: Database;
-  /** Another app, or the test itself, connects to it: no later app uses it. */
-  share(): void;
-}
-
 interface Lent {
   readonly url: string;
   readonly db: Database;
@@ -86,10 +79,7 @@ async function resetOf(db: Database): Promise<string> {
 }
 
 /** A database without rows. Closing it waits for what runs; the next app deletes the rows. */
-export async function borrowPostgres(
-  borrower: Borrower,
-  options: Partial<DatabaseOptions>,
-): Promise<Borrowed> {
+export async function borrowPostgres(borrower: Borrower, options: Partial<DatabaseOptions>) {
   let isClean = true;
   let isClosed = false;
   const lent = await lend(
@@ -116,6 +106,7 @@ export async function borrowPostgres(
   const single: Executor = { ...db.single, run: (text, values) => track(() => db.single.run(text, values)) };
   return {
     url,
+    /** Another app, or the test itself, connects to it: no later app uses it. */
     share: () => {
       if (isClean && isClosed) {
         const at = idle.indexOf(lent);
@@ -148,6 +139,6 @@ export async function borrowPostgres(
         lent.borrower = { ...borrower, onStatement: () => undefined };
         idle.push(lent);
       },
-    },
+    } satisfies Database,
   };
 }

@@ -12,7 +12,7 @@ import { run } from '../../packages/cli/src/program.ts';
 import { closeAtTestEnd, spawn } from './cleanup.ts';
 import { storedSession } from './client.ts';
 import { apiAt, deviceTokens, loginByMail } from './http.ts';
-import { temporaryDirectory } from './service.ts';
+import { type Outcome, temporaryDirectory } from './service.ts';
 import { waitTimeoutMs } from './until.ts';
 
 /** The executable that `npm test` compiled, if it did, because it starts in half the time; else the launcher of the source. */
@@ -24,12 +24,6 @@ export interface Home {
   readonly credentialsFile: string;
   /** The complete environment of the program. */
   readonly env: Readonly<Record<string, string>>;
-}
-
-export interface Outcome {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
 }
 
 /** An empty home directory, with `latchkey` on the path. */
@@ -285,25 +279,13 @@ export function plantCode(directory: string): void {
   for (const name of ['.env.local', '.env.production', '.env.development']) write(name, 'PORT=nonsense\n');
 }
 
-export interface RunningAgent {
-  readonly pid: number;
-  readonly address: string;
-  /** Where its forwarded services are, by the names of their variables. Empty without `--listen`. */
-  readonly forwards: Readonly<Record<string, string>>;
-  /** Resolves with its exit code. */
-  readonly stop: (signal?: NodeJS.Signals) => Promise<number>;
-}
+export type RunningAgent = Awaited<ReturnType<typeof startAgent>>;
 
 /** Starts the agent of the login in this home, and resolves once it listens. */
-export const startAgent = (home: Home, ...args: string[]): Promise<RunningAgent> =>
-  startAgentOn([program], home, ...args);
+export const startAgent = (home: Home, ...args: string[]) => startAgentOn([program], home, ...args);
 
 /** @param command runs the command line */
-export async function startAgentOn(
-  command: readonly string[],
-  home: Home,
-  ...args: string[]
-): Promise<RunningAgent> {
+export async function startAgentOn(command: readonly string[], home: Home, ...args: string[]) {
   const child = spawn([...command, 'agent', ...args], {
     cwd: home.path,
     env: home.env,
@@ -322,13 +304,14 @@ export async function startAgentOn(
   return {
     pid: child.pid,
     address: /^LATCHKEY_AGENT=(.+)\n/.exec(text)?.[1] ?? '',
+    /** Where its forwarded services are, by the names of their variables. Empty without `--listen`. */
     forwards: Object.fromEntries(
       [...text.matchAll(/^(LATCHKEY_FORWARD_\w+)=(.+)$/gm)].map(([, name = '', url = '']) => [name, url]),
     ),
-    stop: async (signal = 'SIGTERM') => {
+    /** Resolves with its exit code. */
+    stop: (signal: NodeJS.Signals = 'SIGTERM'): Promise<number> => {
       child.kill(signal);
-      const code = await child.exited;
-      return code;
+      return child.exited;
     },
   };
 }

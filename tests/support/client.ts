@@ -45,28 +45,20 @@ export async function storedSession(store: CredentialStore): Promise<StoredSessi
 }
 
 /** Forwards requests, records them, and interferes as a test demands. */
-export interface Wire {
-  readonly fetch: Fetch;
-  /** The requests sent so far. */
-  readonly sent: Request[];
-  /** Loses the next responses, after the service has handled the requests. */
-  loseNext(answers: number): void;
-  /** Runs before a request is forwarded. */
-  before: (url: string) => Promise<void>;
-  /** A response to return instead of the service's. */
-  replace: (url: string) => Response | undefined;
-}
-
-export function lossy(fetch: Fetch): Wire {
+export function lossy(fetch: Fetch) {
   let losing = 0;
-  const wire: Wire = {
-    sent: [],
-    loseNext: (answers) => {
+  const wire = {
+    /** The requests sent so far. */
+    sent: [] as Request[],
+    /** Loses the next responses, after the service has handled the requests. */
+    loseNext: (answers: number): void => {
       losing = answers;
     },
-    before: async () => {},
-    replace: () => undefined,
-    fetch: async (url, init) => {
+    /** Runs before a request is forwarded. */
+    before: async (_url: string): Promise<void> => {},
+    /** A response to return instead of the service's. */
+    replace: (_url: string): Response | undefined => undefined,
+    fetch: async (url: string, init: RequestInit): Promise<Response> => {
       wire.sent.push(new Request(url, { ...init, signal: null }));
       await wire.before(url);
       const answer = wire.replace(url) ?? (await fetch(url, init));

@@ -5,23 +5,18 @@ import { join } from 'node:path';
 import { spawnSync } from 'bun';
 import { unmountAtExit } from './cleanup.ts';
 
-export interface SmallDisk {
-  /** Leaves no byte free. */
-  fill(): void;
-  /** Frees what `fill` has taken. */
-  free(): void;
-}
-
 const fillBytes = 64 * 1024;
 
 /** Mounts an empty disk of this size, such as `64m`, on a directory; undefined if this process may not. */
-export function mountDisk(directory: string, size: string): SmallDisk | undefined {
+export function mountDisk(directory: string, size: string) {
   const options = ['mount', '-t', 'tmpfs', '-o', `size=${size},mode=0700`, 'tmpfs', directory];
   if (process.platform !== 'linux' || !spawnSync(options).success) return undefined;
   unmountAtExit(directory);
   const filler = join(directory, 'filler');
   return {
+    /** Leaves no byte free. */
     fill: () => fillWith(filler),
+    /** Frees what `fill` has taken. */
     free: () => rmSync(filler, { force: true }),
   };
 }

@@ -7,17 +7,14 @@ import { until } from './until.ts';
 
 export const examples = join(import.meta.dir, '../../examples');
 
-export interface RunningExample {
-  readonly url: string;
-  readonly stop: () => Promise<void>;
-}
+export type RunningExample = Awaited<ReturnType<typeof startExample>>;
 
 /** Starts a service that accepts the tokens of the service at `LATCHKEY_SERVER`, and resolves once it responds. */
 export async function startExample(
   command: readonly string[],
   settings: { readonly LATCHKEY_SERVER: string; readonly SERVICE_KEY: string },
   wantedPort?: number,
-): Promise<RunningExample> {
+) {
   const port = wantedPort ?? reservePort();
   const env = { ...settings, PATH: process.env['PATH'] ?? '', PORT: String(port), NODE_NO_WARNINGS: '1' };
   const child = spawn([...command], { cwd: examples, env, stdout: 'ignore', stderr: 'pipe' });

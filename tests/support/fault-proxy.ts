@@ -73,14 +73,9 @@ export async function startFaultProxy(port: number) {
   };
 }
 
-interface Connection {
-  /** Is called before each piece of a response passes. */
-  onResponse(look: () => void): void;
-  reset(): void;
-  halfClose(): void;
-}
+type Connection = ReturnType<typeof join>;
 
-function join(client: Socket, targetPort: number, gate: () => Promise<void>): Connection {
+function join(client: Socket, targetPort: number, gate: () => Promise<void>) {
   const target = connect({ port: targetPort, host: '127.0.0.1', allowHalfOpen: true });
   const end = () => {
     client.destroy();
@@ -94,8 +89,9 @@ function join(client: Socket, targetPort: number, gate: () => Promise<void>): Co
   forward(client, target, gate);
   forward(target, client, gate);
   return {
-    onResponse: (look) => void target.on('data', look),
-    reset: () => {
+    /** Is called before each piece of a response passes. */
+    onResponse: (look: () => void) => void target.on('data', look),
+    reset: (): void => {
       client.resetAndDestroy();
       target.destroy();
     },

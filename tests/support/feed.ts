@@ -6,15 +6,7 @@ import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
 import type { Answer, TestApp } from './app.ts';
 import { declareService } from './services.ts';
 
-export interface FeedService {
-  /** The `Authorization` header of its key. */
-  readonly authorization: string;
-  readonly id: string;
-  /** Sends one request. */
-  ask(json?: unknown, node?: TestApp): Promise<Answer>;
-  /** Reads all events that are there, without waiting, and acknowledges them. */
-  read(reader?: string, node?: TestApp): Promise<ReceivedEvent[]>;
-}
+export type FeedService = Awaited<ReturnType<typeof feedService>>;
 
 /** An event as its service sees it, verified. */
 export interface ReceivedEvent {
@@ -29,11 +21,12 @@ export interface ReceivedEvent {
 }
 
 /** A new service that may read the feed, and has these other rights. */
-export async function feedService(t: TestApp, ...rights: ServiceRight[]): Promise<FeedService> {
+export async function feedService(t: TestApp, ...rights: ServiceRight[]) {
   const { id, authorization } = await declareService(t.ctx, { name: 'Reader', rights: ['feed', ...rights] });
-  const ask: FeedService['ask'] = (json, node = t) =>
+  const ask = (json?: unknown, node = t): Promise<Answer> =>
     node.ask('POST', '/feed', { headers: { Authorization: authorization }, ...(json ? { json } : {}) });
-  const read: FeedService['read'] = async (reader, node = t) => {
+  /** Reads all events that are there, without waiting, and acknowledges them. */
+  const read = async (reader?: string, node = t): Promise<ReceivedEvent[]> => {
     const received: ReceivedEvent[] = [];
     for (let ack: string[] = []; ; ) {
       const { body, status } = await ask({ returnImmediately: true, ack, ...(reader && { reader }) }, node);

@@ -40,18 +40,14 @@ export function checkoutHome(env: Readonly<Record<string, string>> = {}): Home {
 export const readerOf = (service: TestService, env: Readonly<Record<string, string>> = {}): Home =>
   checkoutHome({ ...service.env, LATCHKEY_SERVER: service.url, ...env });
 
-/** A shell that keeps its variables from one block of commands to the next. */
-export interface Terminal {
-  /** Runs a block; `onOutput` gets all of its output so far, each time it grows. */
-  run(block: string, onOutput?: (text: string) => void): Promise<{ code: number; output: string }>;
-  close(): Promise<void>;
-}
-
 /** Parts of a block that a test replaces, such as `{ 'localhost:8787': 'localhost:4711' }`. */
 export type Replacements = Readonly<Record<string, string>>;
 
+/** A shell that keeps its variables from one block of commands to the next. */
+export type Terminal = ReturnType<typeof openTerminal>;
+
 /** Opens a terminal in a home. */
-export function openTerminal(home: Home, replacements: Replacements): Terminal {
+export function openTerminal(home: Home, replacements: Replacements) {
   const child = spawn(['sh'], {
     cwd: home.path,
     env: home.env,
@@ -63,7 +59,8 @@ export function openTerminal(home: Home, replacements: Replacements): Terminal {
   const directory = temporaryDirectory();
   let blocks = 0;
   return {
-    run: async (block, onOutput = () => {}) => {
+    /** Runs a block; `onOutput` gets all of its output so far, each time it grows. */
+    run: async (block: string, onOutput: (text: string) => void = () => {}) => {
       const shown = join(directory, `${++blocks}`);
       const code = `${shown}.code`;
       const script = `{ ${replaced(block, replacements)}\n} </dev/null >${shown} 2>&1\necho $? >${code}.new\nmv ${code}.new ${code}\n`;

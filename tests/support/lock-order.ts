@@ -21,21 +21,22 @@ const declarationLock =
 /** The first lock clause after the table applies to it. */
 const accountRead = /from "users".*? for (update|no key update|key share)/s;
 
-interface Held {
-  address: boolean;
-  account: 'no' | 'shared' | 'exclusive';
-  organization: boolean;
-  declaration: boolean;
+/** What a transaction holds when it begins. */
+const noLocks = {
+  address: false,
+  account: 'no' as 'no' | 'shared' | 'exclusive',
+  organization: false,
+  declaration: false,
   /** It has written rows of an account. */
-  owned: boolean;
+  owned: false,
   /** It locks the log only if that is free, so it never waits. */
-  freeLog: boolean;
+  freeLog: false,
   /** The highest bucket whose total it has locked. */
-  bucket: number;
-}
+  bucket: -1,
+};
 
 /** The violation of the lock order by the next statement of a transaction, if any. Records the locks it takes. */
-function complaintAbout(text: string, [first]: readonly unknown[], held: Held): string | undefined {
+function complaintAbout(text: string, [first]: readonly unknown[], held: typeof noLocks): string | undefined {
   if (addressLock.test(text)) {
     if (held.account !== 'no') return 'locks an address after the account';
     held.address = true;
@@ -73,25 +74,13 @@ function complaintAbout(text: string, [first]: readonly unknown[], held: Held): 
   return undefined;
 }
 
-export interface LockOrder {
-  readonly db: Database;
-  /** @throws {Error} if a transaction violated the lock order, even if its failure was caught */
-  requireKept(): void;
-}
+export type LockOrder = ReturnType<typeof withLockOrder>;
 
-export function withLockOrder(db: Database): LockOrder {
-  if (db.dialect !== 'postgres') return { db, requireKept: () => undefined };
+export function withLockOrder(db: Database) {
+  if (db.dialect !== 'postgres') return { db, requireKept: (): void => undefined };
   const complaints = new Set<string>();
   const watched = (tx: Executor): Executor => {
-    const held: Held = {
-      address: false,
-      account: 'no',
-      organization: false,
-      declaration: false,
-      owned: false,
-      freeLog: false,
-      bucket: -1,
-    };
+    const held = { ...noLocks };
     const requireOrder = (text: string, values: readonly unknown[]): void => {
       const complaint = complaintAbout(text, values, held);
       if (complaint === undefined) return;
@@ -110,12 +99,11 @@ export function withLockOrder(db: Database): LockOrder {
       },
     };
   };
+  const ordered: Database = { ...db, transaction: (work) => db.transaction((tx) => work(watched(tx))) };
   return {
-    db: {
-      ...db,
-      transaction: (work) => db.transaction((tx) => work(watched(tx))),
-    },
-    requireKept: () => {
+    db: ordered,
+    /** @throws {Error} if a transaction violated the lock order, even if its failure was caught */
+    requireKept: (): void => {
       if (complaints.size > 0) throw new Error(`the order of locks: ${[...complaints].join('; ')}`);
     },
   };

@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { spawn, spawnSync } from 'bun';
 import { endByFileAtExit, removeAtExit } from './cleanup.ts';
-import { mountDisk, type SmallDisk } from './disk.ts';
+import { mountDisk } from './disk.ts';
 import { reservePort } from './reserved-port.ts';
 
 interface Owner {
@@ -80,7 +80,7 @@ export async function createPostgresServers(programs?: string) {
   return {
     password,
     /** Gives a server a small disk for its data directory; undefined if this process may not mount one. */
-    mountDisk: (name: string, size: string): SmallDisk | undefined => {
+    mountDisk: (name: string, size: string) => {
       mkdirSync(dataOf(name));
       const disk = mountDisk(dataOf(name), size);
       own(dataOf(name));

@@ -1,6 +1,6 @@
 // A program on this computer that people sign in to: it receives responses, and describes itself as an external client.
 
-export interface Received {
+interface Received {
   readonly method: string;
   readonly path: string;
   readonly search: string;
@@ -9,19 +9,10 @@ export interface Received {
   readonly fields: Readonly<Record<string, string>>;
 }
 
-export interface TestProgram {
-  /** `http://ADDRESS:PORT/client`, the client_id whose document lists `redirectUri`. */
-  readonly clientId: string;
-  readonly host: string;
-  readonly redirectUri: string;
-  readonly received: Received[];
-  /** Resolves with the next response that comes to the redirect URI. */
-  next(): Promise<Received>;
-  stop(): Promise<void>;
-}
+export type TestProgram = ReturnType<typeof startProgram>;
 
 /** Starts a program that listens on a loopback address. @param name what it calls itself */
-export function startProgram({ name = 'Notebook', address = '127.0.0.1' } = {}): TestProgram {
+export function startProgram({ name = 'Notebook', address = '127.0.0.1' } = {}) {
   const received: Received[] = [];
   const waiting: ((one: Received) => void)[] = [];
   const server: Bun.Server<undefined> = Bun.serve({
@@ -53,11 +44,13 @@ export function startProgram({ name = 'Notebook', address = '127.0.0.1' } = {}):
   const clientId = `http://${host}/client`;
   const redirectUri = `http://${host}/callback`;
   return {
+    /** The client_id whose document lists `redirectUri`. */
     clientId,
     host,
     redirectUri,
     received,
-    next: () => new Promise((resolve) => waiting.push(resolve)),
+    /** Resolves with the next response that comes to the redirect URI. */
+    next: () => new Promise<Received>((resolve) => waiting.push(resolve)),
     stop: () => server.stop(true),
   };
 }

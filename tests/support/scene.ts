@@ -1,21 +1,13 @@
 import { reservePort } from './reserved-port.ts';
-import { startService, type TestService } from './service.ts';
+import { startService } from './service.ts';
 
-/** The servers that transcripts refer to by name. */
-export interface Scene {
-  /**
-   * `SERVER` is the service, `BRIEF` ends idle sessions at once, `DOWN` refuses connections; the others are not
-   * Latchkey.
-   */
-  readonly addresses: Readonly<Record<string, string>>;
-  readonly service: TestService;
-  end(): Promise<void>;
-}
+/** The servers that transcripts refer to by name: `$SERVER` in a command, `SERVER` in its output. */
+export type Scene = Awaited<ReturnType<typeof setScene>>;
 
 const html = '<!doctype html><title>Welcome</title>';
 
 /** Starts all servers. */
-export async function setScene(): Promise<Scene> {
+export async function setScene() {
   const service = await startService({
     env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_DEVICE_CODE_TTL: '20', LATCHKEY_RATE_LIMITS: 'off' },
   });
@@ -54,6 +46,7 @@ export async function setScene(): Promise<Scene> {
   }));
   return {
     service,
+    /** `BRIEF` ends idle sessions at once, `DOWN` refuses connections; those of `foreign` are not Latchkey. */
     addresses: {
       SERVER: service.url,
       BRIEF: brief.url,
@@ -61,7 +54,7 @@ export async function setScene(): Promise<Scene> {
       ...Object.fromEntries(
         listeners.map(({ name, listener }) => [name, `http://127.0.0.1:${listener.port}`]),
       ),
-    },
+    } as Readonly<Record<string, string>>,
     end: async () => {
       for (const { listener } of listeners) await listener.stop(true);
       await Promise.all([service.stop(), brief.stop()]);

@@ -9,18 +9,12 @@ import { type BusValue, encodeMessage, incoming } from '@latchkey/client/interna
 import { removeAtExit, spawn } from './cleanup.ts';
 import { until } from './until.ts';
 
-export interface SecretService {
-  /** For DBUS_SESSION_BUS_ADDRESS. */
-  readonly address: string;
-  stop(): Promise<void>;
-}
-
 export const hasSecretService = Boolean(Bun.which('dbus-daemon') && Bun.which('gnome-keyring-daemon'));
 
 const dbusSend = ['dbus-send', '--session', '--print-reply', '--dest=org.freedesktop.DBus', '/'];
 
 /** @param home the directory of the keyrings; a later start unlocks them with the password of the first */
-export async function startSecretService(home: string, password?: string): Promise<SecretService> {
+export async function startSecretService(home: string, password?: string) {
   const directory = mkdtempSync(join(tmpdir(), 'latchkey-bus-'));
   removeAtExit(directory);
   mkdirSync(home, { recursive: true });
@@ -34,10 +28,8 @@ export async function startSecretService(home: string, password?: string): Promi
   const address = `unix:path=${socket}`;
   const env = { PATH: process.env['PATH'] ?? '', HOME: home, DBUS_SESSION_BUS_ADDRESS: address };
 
-  const start = (command: string[], input: string) => {
-    const child = spawn(command, { env, stdin: Buffer.from(input), stdout: 'pipe', stderr: 'ignore' });
-    return child;
-  };
+  const start = (command: string[], input: string) =>
+    spawn(command, { env, stdin: Buffer.from(input), stdout: 'pipe', stderr: 'ignore' });
   const bus = start(['dbus-daemon', `--config-file=${config}`, '--nofork', '--print-address'], '');
   await bus.stdout.getReader().read();
   const unlock = password === undefined ? [] : ['--unlock'];
@@ -52,6 +44,7 @@ export async function startSecretService(home: string, password?: string): Promi
     'the keychain',
   );
   return {
+    /** For DBUS_SESSION_BUS_ADDRESS. */
     address,
     stop: async () => {
       for (const child of [keyring, bus]) {
@@ -65,21 +58,13 @@ export async function startSecretService(home: string, password?: string): Promi
 /** What a fake Secret Service answers to a method: a signature and its values, an error, or nothing. */
 type FakeAnswer = readonly [signature: string, ...values: readonly BusValue[]] | string;
 
-export interface FakeSecretService {
-  /** For DBUS_SESSION_BUS_ADDRESS. */
-  readonly address: string;
-  /** The methods that were called so far. */
-  readonly called: readonly string[];
-  stop(): void;
-}
-
 /**
  * A bus whose Secret Service does what a real one does not do on demand: it never answers the methods that are left out. `silent` does not even
  * answer the authentication, `refused` refuses it.
  */
 export async function startFakeSecretService(
   answers: Readonly<Record<string, FakeAnswer>> | 'silent' | 'refused',
-): Promise<FakeSecretService> {
+) {
   const directory = mkdtempSync(join(tmpdir(), 'latchkey-bus-'));
   removeAtExit(directory);
   const path = join(directory, 'bus');
@@ -112,8 +97,10 @@ export async function startFakeSecretService(
   });
   await new Promise<void>((resolve) => server.listen(path, resolve));
   return {
+    /** For DBUS_SESSION_BUS_ADDRESS. */
     address: `unix:path=${path}`,
-    called,
+    /** The methods that were called so far. */
+    called: called as readonly string[],
     stop: () => {
       server.close();
       for (const socket of open) socket.destroy();

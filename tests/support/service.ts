@@ -35,25 +35,10 @@ export interface ServiceOptions {
   readonly directory?: string;
 }
 
-export interface TestService {
-  /** The address for people and browsers: `http://localhost:port`. */
-  readonly url: string;
-  readonly pid: number;
-  readonly directory: string;
-  /** Its environment, for `runOperator`. */
-  readonly env: Readonly<Record<string, string>>;
-  /** The lines of its standard output so far. */
-  logs(): string[];
-  stderr(): string;
-  /** Sends SIGTERM and resolves with the exit code. */
-  stop(): Promise<number>;
-  /** Sends SIGKILL. */
-  kill(): Promise<void>;
-  /** Its exit code. */
-  readonly exited: Promise<number>;
-}
+export type TestService = Awaited<ReturnType<typeof startService>>;
 
-export interface OperatorResult {
+/** Of a command. */
+export interface Outcome {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -63,7 +48,7 @@ export interface OperatorResult {
 const testKeys = Buffer.alloc(32, 'latchkey test key').toString('base64url');
 
 /** Starts `latchkey-server serve` and resolves once it is ready. */
-export async function startService(options: ServiceOptions = {}): Promise<TestService> {
+export async function startService(options: ServiceOptions = {}) {
   const directory = options.directory ?? temporaryDirectory();
   const databaseUrl =
     options.databaseUrl ??
@@ -107,20 +92,23 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
   const PORT = String((JSON.parse(ready) as { port: number }).port);
 
   return {
+    /** The address for people and browsers. */
     url: `http://localhost:${PORT}`,
     pid: child.pid,
     directory,
-    env: { ...env, PORT },
+    /** Its environment, for `runOperator`. */
+    env: { ...env, PORT } as Readonly<Record<string, string>>,
+    /** The lines of its standard output so far. */
     logs: () => linesIn(stdout()),
     stderr,
+    /** Sends SIGTERM and resolves with the exit code. */
     stop: async () => {
       const code = await end('SIGTERM');
       await done;
       return code;
     },
-    kill: async () => {
-      await end('SIGKILL');
-    },
+    kill: async () => void (await end('SIGKILL')),
+    /** Its exit code. */
     exited: child.exited,
   };
 }
@@ -140,7 +128,7 @@ export function changeStore(
 export async function runOperator(
   env: Readonly<Record<string, string>>,
   ...args: string[]
-): Promise<OperatorResult> {
+): Promise<Outcome> {
   const [stdout, stderr] = [new Collected(), new Collected()];
   const code = await run({ args, env, readEnvFile: () => undefined, stdout, stderr });
   return { code, stdout: stdout.text, stderr: stderr.text };
@@ -200,7 +188,7 @@ export async function registerService(
 export async function runOperatorProcess(
   env: Readonly<Record<string, string>>,
   ...args: string[]
-): Promise<OperatorResult> {
+): Promise<Outcome> {
   const { child, stdout, stderr, done } = launch(env, [...serverProgram, ...args]);
   await done;
   return { code: await child.exited, stdout: stdout(), stderr: stderr() };
@@ -211,7 +199,7 @@ export async function runOperatorInto(
   redirection: string,
   env: Readonly<Record<string, string>>,
   ...args: string[]
-): Promise<Omit<OperatorResult, 'stdout'>> {
+): Promise<Omit<Outcome, 'stdout'>> {
   const command = ['sh', '-c', `exec "$@" ${redirection}`, 'sh', ...serverProgram, ...args];
   const { child, stderr, done } = launch(env, command);
   await done;

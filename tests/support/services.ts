@@ -5,27 +5,20 @@ import { emptyRegistration, type Registration } from '../../packages/server/src/
 import { createService, setService } from '../../packages/server/src/services/service-keys.ts';
 import { until } from './until.ts';
 
-export interface TestService {
-  readonly id: string;
-  /** Empty for a public client. */
-  readonly secret: string;
-  /** `id:secret`, as the SDK takes it. */
-  readonly key: string;
-  /** The `Authorization` header. */
-  readonly authorization: string;
-}
+export type TestService = Awaited<ReturnType<typeof declareService>>;
 
 /** The header that authenticates a service with this key. */
 export const basic = (key: string): string => `Basic ${Buffer.from(key).toString('base64')}`;
 
-/** Registers a service, with what it declares and may do: by default nothing. */
+/** Registers a service, with what it declares and may do: by default nothing. The secret of a public client is empty. */
 export async function declareService(
   ctx: Context,
   { name = 'Tickets', ...registration }: Partial<Registration & { name: string }> = {},
-): Promise<TestService> {
+) {
   const registered = { ...emptyRegistration, ...registration };
   const { id, secret = '' } = await createService(ctx, name, registered);
   const key = `${id}:${secret}`;
+  // `key` is what the SDK takes, `authorization` the header with it.
   return { id, secret, key, authorization: basic(key) };
 }
 

@@ -27,25 +27,7 @@ export type MailTrouble = 'slow' | 'refusing' | 'dropping' | 'duplicating';
 /** The text of a message without its quoted-printable encoding, as far as links and codes need it. */
 export const plainText = (raw: string): string => raw.replaceAll('=\r\n', '').replaceAll('=3D', '=');
 
-export interface TestSmtp {
-  /** `smtp://127.0.0.1:port`, for LATCHKEY_SMTP_URL. */
-  readonly url: string;
-  /** The messages accepted so far, oldest first. */
-  readonly messages: readonly ReceivedMail[];
-  /** The number of connections accepted so far. */
-  connections(): number;
-  /** Resolves with all messages once there are at least `count`. */
-  received(count: number): Promise<readonly ReceivedMail[]>;
-  /** Answers the next `count` attempts with this code, at RCPT or after DATA. */
-  failNext(count: number, code: 451 | 550, message: string, at?: 'rcpt' | 'data'): void;
-  /** Answers every attempt for a recipient with this code, including those that hang; `'hang'` sends no reply. */
-  failFor(recipient: string, code: 451 | 550 | 'hang'): void;
-  /** How it treats all mails from now on; undefined ends the trouble. */
-  trouble(how: MailTrouble | undefined): void;
-  /** How often a recipient appeared in an envelope so far. */
-  attempts(recipient: string): number;
-  close(): Promise<void>;
-}
+export type TestSmtp = Awaited<ReturnType<typeof startSmtp>>;
 
 const slowMs = 800;
 
@@ -57,7 +39,7 @@ interface SmtpOptions {
 }
 
 /** Starts the server on a free port of 127.0.0.1, without authentication. */
-export async function startSmtp({ offersTls = false, onMail }: SmtpOptions = {}): Promise<TestSmtp> {
+export async function startSmtp({ offersTls = false, onMail }: SmtpOptions = {}) {
   const messages: ReceivedMail[] = [];
   let connections = 0;
   const failing = new Map<string, 451 | 550 | 'hang'>();
@@ -126,29 +108,37 @@ export async function startSmtp({ offersTls = false, onMail }: SmtpOptions = {})
   const close = () => new Promise<void>((resolve) => server.close(() => resolve()));
   closeAtTestEnd(close);
   return {
+    /** For LATCHKEY_SMTP_URL. */
     url: `smtp://127.0.0.1:${port}`,
-    messages,
+    /** The messages accepted so far, oldest first. */
+    messages: messages as readonly ReceivedMail[],
+    /** The number of connections accepted so far. */
     connections: () => connections,
-    received: async (count) => {
+    /** Resolves with all messages once there are at least `count`. */
+    received: async (count: number): Promise<readonly ReceivedMail[]> => {
       await until(
         () => messages.length >= count,
         () => `${count} mails, of which ${messages.length} arrived`,
       );
       return messages;
     },
-    failNext: (count, code, message, at = 'rcpt') => {
+    /** Answers the next `count` attempts with this code, at RCPT or after DATA. */
+    failNext: (count: number, code: 451 | 550, message: string, at: 'rcpt' | 'data' = 'rcpt'): void => {
       failure = { left: count, code, message, at };
     },
-    failFor: (recipient, code) => {
+    /** Answers every attempt for a recipient with this code, including those that hang; `'hang'` sends no reply. */
+    failFor: (recipient: string, code: 451 | 550 | 'hang'): void => {
       failing.set(recipient, code);
       if (code === 'hang') return;
       for (const done of hanging) done(refused(code));
       hanging = [];
     },
-    trouble: (how) => {
+    /** How it treats all mails from now on; undefined ends the trouble. */
+    trouble: (how: MailTrouble | undefined): void => {
       trouble = how;
     },
-    attempts: (recipient) => attempts.get(recipient) ?? 0,
+    /** How often a recipient appeared in an envelope so far. */
+    attempts: (recipient: string) => attempts.get(recipient) ?? 0,
     close,
   };
 }

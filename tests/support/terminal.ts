@@ -6,16 +6,7 @@ import { until } from './until.ts';
 
 export const terminalColumns = 100;
 
-export interface Terminal {
-  /** All output so far, with its control sequences. */
-  screen(): string;
-  /** Waits until this has been printed. */
-  shows(pattern: RegExp): Promise<RegExpExecArray>;
-  type(keys: string): void;
-  /** Presses Ctrl-C; resolves with the exit code. */
-  interrupt(): Promise<number>;
-  readonly exited: Promise<number>;
-}
+export type Terminal = ReturnType<typeof openTerminal>;
 
 /** Runs a command in a terminal of its own, in this home. */
 export function openTerminal(
@@ -23,7 +14,7 @@ export function openTerminal(
   command: readonly string[],
   env: Readonly<Record<string, string>> = {},
   columns = terminalColumns,
-): Terminal {
+) {
   let text = '';
   const decoder = new TextDecoder();
   const child = spawn([...command], {
@@ -38,15 +29,18 @@ export function openTerminal(
     },
   });
   return {
+    /** All output so far, with its control sequences. */
     screen: () => text,
-    shows: async (pattern) => {
+    /** Waits until this has been printed. */
+    shows: async (pattern: RegExp) => {
       await until(
         () => pattern.test(text),
         () => `${pattern} in:\n${text}`,
       );
       return pattern.exec(text)!;
     },
-    type: (keys) => child.terminal?.write(keys),
+    type: (keys: string) => void child.terminal?.write(keys),
+    /** Presses Ctrl-C; resolves with the exit code. */
     interrupt: () => {
       child.terminal?.write('\u0003');
       return child.exited;

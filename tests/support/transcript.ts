@@ -15,24 +15,21 @@ import {
   deviceLogin,
   expireAccessToken,
   newHome,
-  type Outcome,
   runHere,
   runIn,
   storeLogin,
 } from './cli.ts';
 import { apiAt, loginByMail } from './http.ts';
 import { addPasskeyAt } from './passkeys.ts';
-import { runOperator, type TestService } from './service.ts';
+import type { Scene } from './scene.ts';
+import { type Outcome, runOperator } from './service.ts';
 import { withoutRootsPowers } from './worker.ts';
 
-/** Servers by name: `$SERVER` in a command, `SERVER` in its output. */
-export interface Servers {
-  readonly addresses: Readonly<Record<string, string>>;
-  readonly service: TestService;
-}
-
 /** Runs the commands of a transcript; returns the transcript of what they do now. */
-export async function play(transcript: string, { addresses, service }: Servers): Promise<string> {
+export async function play(
+  transcript: string,
+  { addresses, service }: Pick<Scene, 'addresses' | 'service'>,
+): Promise<string> {
   const home = newHome({ ...addresses, LATCHKEY_SERVER: service.url });
   addCommand(home, 'limited', `#!/bin/sh\nexec ${withoutRootsPowers.join(' ')} "$@"\n`);
   let env: Readonly<Record<string, string>> = home.env;

@@ -37,22 +37,10 @@ function runnable(command: readonly string[], script: string): string {
 export const withoutRootsPowers: readonly string[] =
   process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-dac_override,-dac_read_search'] : [];
 
-export interface Worker {
-  readonly pid: number;
-  readonly exited: Promise<number>;
-  /** Sends it one line of JSON. */
-  say(message: unknown): void;
-  /** Receives its next line of JSON, or undefined if it has ended. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests read arbitrary responses
-  hear(): Promise<any>;
-  ask(message: unknown): ReturnType<Worker['hear']>;
-  signal(name: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void;
-  /** Closes its input and waits until it exits; returns its standard error. */
-  finish(): Promise<string>;
-}
+export type Worker = ReturnType<typeof startWorker>;
 
 /** Starts a script of tests/support. `command`: the runtime, with an optional prefix such as `withoutRootsPowers`. */
-export function startWorker(command: readonly string[], script: string, ...args: string[]): Worker {
+export function startWorker(command: readonly string[], script: string, ...args: string[]) {
   const child: Subprocess<'pipe', 'pipe', 'pipe'> = spawn([...command, runnable(command, script), ...args], {
     stdin: 'pipe',
     stdout: 'pipe',
@@ -61,11 +49,14 @@ export function startWorker(command: readonly string[], script: string, ...args:
   });
   const lines = linesOf(child.stdout);
   const stderr = new Response(child.stderr).text();
+  /** Sends it one line of JSON. */
   const say = (message: unknown) => {
     child.stdin.write(`${JSON.stringify(message)}\n`);
     child.stdin.flush();
   };
-  const hear = async () => {
+  /** Receives its next line of JSON, or undefined if it has ended. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read arbitrary responses
+  const hear = async (): Promise<any> => {
     const { value } = await lines.next();
     return value === undefined ? undefined : JSON.parse(value);
   };
@@ -74,11 +65,12 @@ export function startWorker(command: readonly string[], script: string, ...args:
     exited: child.exited,
     say,
     hear,
-    ask: (message) => {
+    ask: (message: unknown) => {
       say(message);
       return hear();
     },
-    signal: (name) => child.kill(name),
+    signal: (name: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT') => child.kill(name),
+    /** Closes its input and waits until it exits; returns its standard error. */
     finish: async () => {
       child.stdin.end();
       await child.exited;

@@ -2,12 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawn } from 'bun';
-import {
-  type OperatorResult,
-  runOperator,
-  runOperatorProcess,
-  temporaryDirectory,
-} from '#support/service.ts';
+import { type Outcome, runOperator, runOperatorProcess, temporaryDirectory } from '#support/service.ts';
 import { settingsWarnings } from '../../operator/announcement.ts';
 import { allSettings, rateLimitNames, readConfig, unknownSettings } from '../../settings.ts';
 import { generateKey, parseKeyRing } from '../crypto/primitives.ts';
@@ -338,7 +333,7 @@ describe('keys', () => {
 });
 
 /** Expects one line that names a setting. */
-function expectStopped({ code, stderr, stdout }: OperatorResult, name: string): void {
+function expectStopped({ code, stderr, stdout }: Outcome, name: string): void {
   expect([code, stdout]).toEqual([1, '']);
   const isNamed = expect.stringMatching(new RegExp(`^latchkey-server: ${name} .+\\.$`));
   expect(stderr.trim().split('\n')).toEqual([isNamed]);
