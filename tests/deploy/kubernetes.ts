@@ -1,9 +1,8 @@
 // Checks Kubernetes objects against the types of the API, which know every member and its type.
 
-import { mkdtempSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { removeAtExit } from '#support/cleanup.ts';
+import { temporaryDirectory } from '#support/service.ts';
 
 export interface KubernetesObject {
   readonly apiVersion: string;
@@ -16,8 +15,7 @@ const options = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext
 
 /** The mistakes in the objects, as the compiler prints them: `''` if there are none. */
 export async function mistakesIn(objects: readonly KubernetesObject[]): Promise<string> {
-  const directory = mkdtempSync(join(tmpdir(), 'latchkey-kubernetes-'));
-  removeAtExit(directory);
+  const directory = temporaryDirectory();
   symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'));
   const declarations = objects.map(
     (object, index) =>

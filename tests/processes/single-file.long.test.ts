@@ -1,19 +1,16 @@
 // The service compiled into one file works without any other file.
 
 import { beforeAll, expect, test } from 'bun:test';
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawn, spawnSync } from 'bun';
-import { removeAtExit } from '#support/cleanup.ts';
 import { linkTokenIn, loginByMail, mailTo, request } from '#support/http.ts';
 import { addPasskeyAt, loginByPasskey } from '#support/passkeys.ts';
 import { startPostgres } from '#support/postgres.ts';
-import { compiledServer, startService } from '#support/service.ts';
+import { compiledServer, startService, temporaryDirectory } from '#support/service.ts';
 
-const directory = mkdtempSync(join(tmpdir(), 'latchkey-single-'));
+const directory = temporaryDirectory();
 const file = compiledServer ?? join(directory, 'latchkey-server');
-removeAtExit(directory);
 
 beforeAll(async () => {
   if (compiledServer) return;
@@ -46,8 +43,7 @@ test.each(Object.entries(stores))(
 );
 
 test('the single file reads .env from its working directory and executes nothing from there', async () => {
-  const cwd = mkdtempSync(join(tmpdir(), 'latchkey-single-'));
-  removeAtExit(cwd);
+  const cwd = temporaryDirectory();
   writeFileSync(join(cwd, '.env'), 'LATCHKEY_SIGNUP=closed\n');
   writeFileSync(join(cwd, 'bunfig.toml'), 'preload = ["./hostile.ts"]\n');
   writeFileSync(join(cwd, 'hostile.ts'), 'console.log("hostile"); process.exit(7);\n');

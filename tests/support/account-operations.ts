@@ -238,16 +238,25 @@ export const byEndpoint: Record<Writing, Operation | 'reads' | 'stranger'> = {
   readFeed: 'stranger',
 };
 
-/** Runs an operator command; 400 stands for an error, which means that there was nothing to do. */
-const operator = async (work: () => Promise<unknown>): Promise<{ status: number }> => {
-  try {
-    await work();
-    return { status: 200 };
-  } catch (error) {
-    if (typeof (error as { status?: unknown }).status !== 'number') throw error;
-    return { status: 400 };
-  }
-};
+/** An operator command. Status 400 stands for an error, which means that there was nothing to do. */
+const operator = (
+  leaves: string,
+  work: (...of: Parameters<Operation['run']>) => Promise<unknown>,
+  more: Partial<Operation> = {},
+): Operation => ({
+  run: async (...of) => {
+    try {
+      await work(...of);
+      return { status: 200 };
+    } catch (error) {
+      if (typeof (error as { status?: unknown }).status !== 'number') throw error;
+      return { status: 400 };
+    }
+  },
+  status: 200,
+  leaves,
+  ...more,
+});
 
 /** The same service at a later time. The nodes share a clock, so only this context is advanced. */
 const later = ({ ctx }: TestApp, seconds: number): Context => ({
@@ -317,12 +326,11 @@ const others: Record<string, Operation> = {
     leaves: spentCode,
   },
   'revocation of a code': byToken(spentCode, ({ authorizationCode }) => authorizationCode),
-  'services revoke': {
-    isCompound: true,
-    run: (node, { application }) => operator(() => revokeService(node.ctx, application.id)),
-    status: 200,
-    leaves: event('session_revoked', '%service_revoked%'),
-  },
+  'services revoke': operator(
+    event('session_revoked', '%service_revoked%'),
+    ({ ctx }, { application }) => revokeService(ctx, application.id),
+    { isCompound: true },
+  ),
   'exchange by a service': request(
     'issueToken',
     event('run_started'),
@@ -418,61 +426,37 @@ const others: Record<string, Operation> = {
     status: 200,
     leaves: `SELECT 1 FROM sessions WHERE user_id = $1 AND kind = 'browser' AND last_used_at > 0`,
   },
-  'note of a limit': {
-    run: (node, { userId }, side) =>
-      operator(() =>
-        recordRateLimitReached(
-          node.ctx,
-          { userId, client: { ipAddress: null, userAgent: null } },
-          `limit ${side}`,
-        ),
-      ),
-    status: 200,
-    leaves: event('limit_reached'),
-  },
-  disable: {
-    run: (node, { userId }) => operator(() => changeDisabled(node.ctx, userId, true, 'operator')),
-    ends: 'everything',
-    status: 200,
-    leaves: event('account_disabled'),
-  },
-  'disable and enable': {
-    isCompound: true,
-    run: (node, { email }) =>
-      operator(async () => {
-        await setDisabled(node.ctx, email, true);
-        await setDisabled(node.ctx, email, false);
-      }),
-    status: 200,
-    leaves: event('account_enabled'),
-  },
-  'sign-out': {
-    run: (node, { userId }) => operator(() => revokeAllSessions(node.ctx, userId, 'operator')),
-    ends: 'everything',
-    status: 200,
-    leaves: event('all_sessions_revoked', '%operator%'),
-  },
-  delete: {
-    run: (node, { email }) => operator(() => deleteAccount(node.ctx, email)),
-    ends: 'everything',
-    status: 200,
-    leaves: accountGone,
-  },
-  'add-member': {
-    run: (node, { userId }) => operator(() => addMember(node.ctx, 'team', userId, 'member')),
-    status: 200,
-    leaves:
-      "SELECT 1 FROM memberships m JOIN organizations o ON o.id = organization_id WHERE m.user_id = $1 AND slug = 'team'",
-  },
-  'users import': {
-    run: ({ ctx }, { email, organization }) =>
-      operator(async () => {
-        const user = imported(email, organization);
-        await ctx.db.transaction((tx) => importUser(ctx, tx, user));
-      }),
-    status: 200,
-    leaves: event('passkey_added', '%operator%'),
-  },
+  'note of a limit': operator(event('limit_reached'), ({ ctx }, { userId }, side) => {
+    const client = { ipAddress: null, userAgent: null };
+    return recordRateLimitReached(ctx, { userId, client }, `limit ${side}`);
+  }),
+  disable: operator(
+    event('account_disabled'),
+    ({ ctx }, { userId }) => changeDisabled(ctx, userId, true, 'operator'),
+    everything,
+  ),
+  'disable and enable': operator(
+    event('account_enabled'),
+    async ({ ctx }, { email }) => {
+      await setDisabled(ctx, email, true);
+      await setDisabled(ctx, email, false);
+    },
+    { isCompound: true },
+  ),
+  'sign-out': operator(
+    event('all_sessions_revoked', '%operator%'),
+    ({ ctx }, { userId }) => revokeAllSessions(ctx, userId, 'operator'),
+    everything,
+  ),
+  delete: operator(accountGone, ({ ctx }, { email }) => deleteAccount(ctx, email), everything),
+  'add-member': operator(
+    "SELECT 1 FROM memberships m JOIN organizations o ON o.id = organization_id WHERE m.user_id = $1 AND slug = 'team'",
+    ({ ctx }, { userId }) => addMember(ctx, 'team', userId, 'member'),
+  ),
+  'users import': operator(event('passkey_added', '%operator%'), ({ ctx }, { email, organization }) => {
+    const user = imported(email, organization);
+    return ctx.db.transaction((tx) => importUser(ctx, tx, user));
+  }),
 };
 
 /** What a line of a file for the operator's `users import` says. */
@@ -489,42 +473,38 @@ function imported(email: string, organization: string): ImportedUser {
   return { email, organizations, passkeys: [passkey] };
 }
 
-const mailWorker: Operation = {
-  isCompound: true,
-  // At the end of the hour, when digests are due as well.
-  run: (node, { userId }) =>
-    operator(async () => {
-      const ctx = later(node, digestWindowSeconds);
-      const worker = new MailWorker(ctx, templates, mailboxTransport);
-      const due = `SELECT 1 FROM users u JOIN outbox o ON o.recipient = u.email
-        WHERE u.id = '${userId}' AND o.sent_at IS NULL AND o.dead_at IS NULL
-        AND (o.attempts > 0 OR o.next_attempt_at <= ${ctx.clock()})`;
-      await until(
-        async () => (await rowsOf(node, due)).length === 0,
-        'the delivery of all mail to the account',
-      );
-      await worker.stop();
-    }),
-  status: 200,
-  leaves: `SELECT 1 FROM users u JOIN outbox o ON o.recipient = u.email
+/** At the end of the hour, when digests are due as well. */
+const mailWorker = operator(
+  `SELECT 1 FROM users u JOIN outbox o ON o.recipient = u.email
     WHERE u.id = $1 AND o.template = 'notice_digest' AND o.sent_at IS NOT NULL`,
-};
+  async (node, { userId }) => {
+    const ctx = later(node, digestWindowSeconds);
+    const worker = new MailWorker(ctx, templates, mailboxTransport);
+    const due = `SELECT 1 FROM users u JOIN outbox o ON o.recipient = u.email
+      WHERE u.id = '${userId}' AND o.sent_at IS NULL AND o.dead_at IS NULL
+      AND (o.attempts > 0 OR o.next_attempt_at <= ${ctx.clock()})`;
+    await until(
+      async () => (await rowsOf(node, due)).length === 0,
+      'the delivery of all mail to the account',
+    );
+    await worker.stop();
+  },
+  { isCompound: true },
+);
 
 /** Deletes rows of every account without a rest, so it runs while no other scene is in use. */
-export const sweep: Operation = {
-  isCompound: true,
-  run: (node) =>
-    operator(async () => {
-      const ctx = later(node, untilEverythingExpiresSeconds);
-      for (const sweepBatch of Object.values(sweepsOf(ctx))) {
-        while ((await sweepBatch(ctx.db.single, ctx.clock(), sweepBatchSize)).length >= sweepBatchSize);
-      }
-    }),
-  status: 200,
-  leaves: `SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM sessions WHERE user_id = $1)
+export const sweep = operator(
+  `SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM sessions WHERE user_id = $1)
     AND NOT EXISTS (SELECT 1 FROM events WHERE user_id = $1)
     AND NOT EXISTS (SELECT 1 FROM notice_windows WHERE user_id = $1)`,
-};
+  async (node) => {
+    const ctx = later(node, untilEverythingExpiresSeconds);
+    for (const sweepBatch of Object.values(sweepsOf(ctx))) {
+      while ((await sweepBatch(ctx.db.single, ctx.clock(), sweepBatchSize)).length >= sweepBatchSize);
+    }
+  },
+  { isCompound: true },
+);
 
 /** All of them by name, the mail worker first, before other scenes have filled the outbox. */
 export const operations: readonly (readonly [string, Operation])[] = [

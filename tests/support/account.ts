@@ -6,7 +6,12 @@ import { LatchkeyError } from '@latchkey/client/errors';
 import { readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
 import type { Answer, Ask, Mail, TestApp, Tokens } from './app.ts';
 import { answerOf } from './ask.ts';
-import { type Authenticator, createAuthenticator } from './authenticator.ts';
+import {
+  type Authenticator,
+  type CreationOptions,
+  createAuthenticator,
+  type RequestOptions,
+} from './authenticator.ts';
 
 /** A response in short: `204`, or `409 conflict`. */
 export const outcome = ({ status, body }: Answer): string =>
@@ -108,6 +113,27 @@ export async function passkeyLogin(app: TestApp, authenticator: Authenticator): 
     await api.call('loginWithPasskey', { body });
   });
 }
+
+// The requests of passkey ceremonies, raw, for what the service must refuse.
+
+export const creationOptions = async (
+  app: TestApp,
+  { access_token: token }: Tokens,
+): Promise<CreationOptions> => (await app.ask('POST', '/passkey/register/challenge', { token })).body;
+
+export const requestOptions = async (app: TestApp): Promise<RequestOptions> =>
+  (await app.ask('POST', '/passkey/login/challenge')).body;
+
+/** Registers what an authenticator has created. */
+export const postRegistration = (
+  app: TestApp,
+  { access_token: token }: Tokens,
+  json: unknown,
+): Promise<Answer> => app.ask('POST', '/passkey/register', { token, json });
+
+/** Signs in with what an authenticator has signed. */
+export const postSignIn = (app: TestApp, json: unknown, ask: Ask = {}): Promise<Answer> =>
+  app.ask('POST', '/passkey/login', { ...ask, json });
 
 /** Adds a passkey and signs in with it. */
 export async function throughPasskey(app: TestApp, login: Tokens, name = 'key') {

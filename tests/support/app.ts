@@ -127,14 +127,8 @@ export function sharedNodes(
   return { app, node };
 }
 
-/** What the nodes on one database share: the time, and the mails delivered so far, by id. */
-interface Shared {
-  readonly time: VirtualTime;
-  readonly mails: Map<string, Mail>;
-}
-
-/** By the address of the database. */
-const sharedBy = new Map<string, Shared>();
+/** What the nodes on one database share, by its address: the time, and the mails delivered so far, by id. */
+const sharedBy = new Map<string, { readonly time: VirtualTime; readonly mails: Map<string, Mail> }>();
 
 /** The time at which a new database is opened: any, as long as it is always the same. */
 const startOfTime = Date.UTC(2026, 10, 20, 12, 34, 56, 789);
@@ -194,14 +188,7 @@ export async function openApp(
   const fetch: TestApp['fetch'] = async (url, init, peer = '192.0.2.1') => {
     time.advance(requestMs);
     const response = await app.fetch(new Request(url, init), { peer });
-    const { status, headers } = response;
-    const { method = 'GET', body = null } = init;
-    const known = body === null || typeof body === 'string' ? body : undefined;
-    const found = await deviations(
-      () => readDocument(ctx),
-      { method, url, headers: new Headers(init.headers), body: known },
-      { status, headers, text: await response.clone().text() },
-    );
+    const found = await deviations(() => readDocument(ctx), url, init, response);
     deviating.push(...found);
     requireNone(found);
     return response;
@@ -267,10 +254,6 @@ export async function openApp(
     return started.tokens();
   };
 
-  const serviceAuthorization: TestApp['serviceAuthorization'] = async (...rights) => {
-    return (await declareService(ctx, { name: 'test service', rights })).authorization;
-  };
-
   let isClosed = false;
   const close = async () => {
     if (isClosed) return;
@@ -309,7 +292,8 @@ export async function openApp(
     mails,
     login,
     deviceLogin,
-    serviceAuthorization,
+    serviceAuthorization: async (...rights) =>
+      (await declareService(ctx, { name: 'test service', rights })).authorization,
     stopWaiting: () => stop.abort(),
     sweep: async () => {
       const { deleted, failed } = await sweepOnce(ctx, sweepsOf(ctx));

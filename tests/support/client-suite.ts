@@ -21,8 +21,12 @@ export interface SuiteOptions {
 /** The results by guarantee. */
 export type Findings = Record<string, unknown>;
 
-export async function runSuite(options: SuiteOptions): Promise<Findings> {
-  const { server, approver, introspection, serviceKey } = options;
+export async function runSuite({
+  server,
+  approver,
+  introspection,
+  serviceKey,
+}: SuiteOptions): Promise<Findings> {
   const paths: string[] = [];
   const keys: (string | null)[] = [];
   let losing = 0;
@@ -72,7 +76,7 @@ export async function runSuite(options: SuiteOptions): Promise<Findings> {
   const aborted = codeOf(foreign.send('/never', { signal: controller.signal }, 60_000));
   controller.abort();
 
-  const findings = {
+  return {
     secondsBetweenPolls: waits,
     firstToken: first === tokens.access_token,
     email: (await session.call('getProfile')).email,
@@ -96,7 +100,6 @@ export async function runSuite(options: SuiteOptions): Promise<Findings> {
     afterLogout: await codeOf(session.accessToken()),
     tokenAfterLogout: await codeOf(api.call('getProfile', { accessToken: third })),
   };
-  return findings;
 }
 
 const codeOf = (promise: Promise<unknown>): Promise<string> =>

@@ -203,21 +203,28 @@ export class Conformance {
 }
 
 let conformance: Conformance | undefined;
+
 /**
- * How this request and its response deviate from the document. `read` is called until it returns the document; while it finds
+ * How a request and its response deviate from the document. `read` is called until it returns the document; while it finds
  * none, because the service has ended, nothing is checked.
  */
 export async function deviations(
   read: () => Promise<Document | undefined>,
-  sent: Sent,
-  received: Received,
+  url: string,
+  { method = 'GET', headers, body = null }: RequestInit,
+  response: Response,
 ): Promise<string[]> {
   if (!conformance) {
     const document = await read();
     if (!document) return [];
     conformance ??= new Conformance(document);
   }
-  return conformance.complaints(sent, received);
+  const known = body === null || typeof body === 'string' ? body : undefined;
+  const text = await response.clone().text();
+  return conformance.complaints(
+    { method, url, headers: new Headers(headers), body: known },
+    { status: response.status, headers: response.headers, text },
+  );
 }
 
 /** @throws {Error} if there are deviations */

@@ -4,8 +4,7 @@
 import { type Api, createApi } from '@latchkey/client/api';
 import type { Body } from '@latchkey/client/operations';
 import { type TokenSet, tokenSet } from '@latchkey/contract/tokens';
-import type { Answer, Ask } from './app.ts';
-import { answerOf, requestFor } from './ask.ts';
+import { type Answer, type Ask, answerOf, requestFor } from './ask.ts';
 import { type Document, deviations, requireNone } from './conformance.ts';
 import { until } from './until.ts';
 
@@ -19,15 +18,7 @@ export const apiAt = (url: string): Api =>
 
 async function checkedFetch(url: string, target: string, init: RequestInit): Promise<Response> {
   const response = await fetch(target, init);
-  const { status, headers } = response;
-  const { method = 'GET', body = null } = init;
-  const known = body === null || typeof body === 'string' ? body : undefined;
-  const found = await deviations(
-    () => readDocument(url),
-    { method, url: target, headers: new Headers(init.headers), body: known },
-    { status, headers, text: await response.clone().text() },
-  );
-  requireNone(found);
+  requireNone(await deviations(() => readDocument(url), target, init, response));
   return response;
 }
 

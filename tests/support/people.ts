@@ -177,17 +177,15 @@ export const alter = (page: Page, path: string, members: object): Promise<unknow
 
 /** Starts a run within a session, as a program does for itself; returns its access token. */
 export async function startRun(url: string, token: string, scope: string): Promise<string> {
-  const answer = await fetch(`${url}/api/v1/auth/token`, {
-    method: 'POST',
-    body: new URLSearchParams({
-      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
-      subject_token: token,
-      subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
-      scope,
-    }),
-  });
-  expect(answer.status).toBe(200);
-  return ((await answer.json()) as { access_token: string }).access_token;
+  const form = {
+    grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+    subject_token: token,
+    subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+    scope,
+  };
+  const { status, body } = await request(url, 'POST', '/token', { form });
+  expect(status).toBe(200);
+  return body.access_token;
 }
 
 const pathOf = (sent: Request) => new URL(sent.url()).pathname.split('/api/v1/auth')[1];

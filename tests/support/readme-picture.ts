@@ -4,7 +4,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { spawn } from 'bun';
-import type { Page } from 'playwright-core';
 import { newPage } from './browser.ts';
 import { newHome, program, userCodeIn } from './cli.ts';
 import { headed, signIn } from './people.ts';
@@ -24,17 +23,12 @@ const colorSchemes = ['light', 'dark'] as const;
 
 const escapeHtml = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 
-interface Terminal {
-  readonly text: string;
-  readonly link: string;
-  end(): Promise<void>;
-}
-
 /** Starts `latchkey login` and returns what it prints until it waits. */
-async function waitingLogin({ url }: TestService): Promise<Terminal> {
+async function waitingLogin({ url }: TestService) {
+  const home = newHome();
   const child = spawn([program, 'login', '--server', url, '--device-name', 'laptop'], {
-    cwd: newHome().path,
-    env: newHome().env,
+    cwd: home.path,
+    env: home.env,
     stdin: 'ignore',
     stdout: 'ignore',
     stderr: 'pipe',
@@ -84,11 +78,6 @@ const scene = (terminal: string, page: string): string => `<!doctype html>
   <section><header><i></i><i></i><i></i><span>${new URL(address).host}/device</span></header><img src="data:image/png;base64,${page}"></section>
 </main>`;
 
-async function shot(page: Page, html: string, path: string): Promise<void> {
-  await page.setContent(html);
-  await page.locator('body').screenshot({ path });
-}
-
 /** Saves `docs/images/device-login.png` and its dark version. */
 export async function takeReadmePicture(service: TestService): Promise<void> {
   await mkdir(directory, { recursive: true });
@@ -113,7 +102,8 @@ export async function takeReadmePicture(service: TestService): Promise<void> {
     await canvas.emulateMedia({ colorScheme });
     const picture = (await page.screenshot({ clip })).toString('base64');
     const name = colorScheme === 'light' ? 'device-login.png' : 'device-login-dark.png';
-    await shot(canvas, scene(transcript(terminal.text, service.url), picture), join(directory, name));
+    await canvas.setContent(scene(transcript(terminal.text, service.url), picture));
+    await canvas.locator('body').screenshot({ path: join(directory, name) });
   }
   await Promise.all([page.context().close(), canvas.context().close(), terminal.end()]);
 }

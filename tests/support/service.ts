@@ -189,9 +189,7 @@ export async function runOperatorProcess(
   env: Readonly<Record<string, string>>,
   ...args: string[]
 ): Promise<Outcome> {
-  const { child, stdout, stderr, done } = launch(env, [...serverProgram, ...args]);
-  await done;
-  return { code: await child.exited, stdout: stdout(), stderr: stderr() };
+  return ended(launch(env, [...serverProgram, ...args]));
 }
 
 /** Runs one `latchkey-server` command whose standard output goes where a shell redirects it, such as `>&-`. */
@@ -201,9 +199,13 @@ export async function runOperatorInto(
   ...args: string[]
 ): Promise<Omit<Outcome, 'stdout'>> {
   const command = ['sh', '-c', `exec "$@" ${redirection}`, 'sh', ...serverProgram, ...args];
-  const { child, stderr, done } = launch(env, command);
+  const { code, stderr } = await ended(launch(env, command));
+  return { code, stderr };
+}
+
+async function ended({ child, stdout, stderr, done }: ReturnType<typeof launch>): Promise<Outcome> {
   await done;
-  return { code: await child.exited, stderr: stderr() };
+  return { code: await child.exited, stdout: stdout(), stderr: stderr() };
 }
 
 export type RunningOperator = ReturnType<typeof startOperator>;

@@ -1,11 +1,6 @@
 import type { Database, Executor } from '../../packages/server/src/platform/database/executor.ts';
 import type { Timers } from '../../packages/server/src/platform/timers.ts';
 
-interface Sleeper {
-  readonly dueAt: number;
-  readonly wake: () => void;
-}
-
 /**
  * A clock that stands still until a test advances it, and the timers that follow it. What sleeps wakes in the order of its time.
  * A sleep that nothing can interrupt, such as a rest between two batches, takes its time at once: nobody could advance the
@@ -13,7 +8,7 @@ interface Sleeper {
  */
 export class VirtualTime {
   #now: number;
-  #sleepers: readonly Sleeper[] = [];
+  #sleepers: readonly { readonly dueAt: number; readonly wake: () => void }[] = [];
 
   /** @param start milliseconds since 1970 */
   constructor(start: number) {

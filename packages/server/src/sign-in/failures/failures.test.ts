@@ -1,10 +1,9 @@
 // Failed sign-ins leave a trace in the log of the account, which strangers can neither flood nor learn anything from.
 
 import { expect, test } from 'bun:test';
-import { addPasskey, newAuthenticator, outcome } from '#support/account.ts';
+import { addPasskey, newAuthenticator, outcome, postSignIn, requestOptions } from '#support/account.ts';
 import { type Answer, onBothDatabases, openApp, type TestApp, type Tokens } from '#support/app.ts';
 import type { AssertionForgery } from '#support/authenticator.ts';
-import { postSignIn, requestOptions } from '#support/ceremonies.ts';
 import { expectIntact, type LoggedEvent, loggedEvents } from '#support/security-log.ts';
 import { fresh } from '#support/shared.ts';
 import { maxFailureEventsPerDay, maxFailuresCounted } from '../../security-log/events/events.ts';

@@ -2,7 +2,15 @@
 
 import { describe, expect, test } from 'bun:test';
 import { generateKeyPairSync } from 'node:crypto';
-import { addPasskey, newAuthenticator, outcome } from '#support/account.ts';
+import {
+  addPasskey,
+  creationOptions,
+  newAuthenticator,
+  outcome,
+  postRegistration,
+  postSignIn,
+  requestOptions,
+} from '#support/account.ts';
 import { onBothDatabases, openApp, type TestApp, type Tokens } from '#support/app.ts';
 import {
   type Algorithm,
@@ -16,7 +24,6 @@ import {
   flag,
   type RegistrationForgery,
 } from '#support/authenticator.ts';
-import { creationOptions, postRegistration, postSignIn, requestOptions } from '#support/ceremonies.ts';
 import { loggedEvents } from '#support/security-log.ts';
 import { fresh } from '#support/shared.ts';
 

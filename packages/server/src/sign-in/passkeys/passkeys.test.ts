@@ -1,5 +1,15 @@
 import { expect, test } from 'bun:test';
-import { addPasskey, outcome, passkeyLogin, sameOrigin, sessionCookieIn } from '#support/account.ts';
+import {
+  addPasskey,
+  creationOptions,
+  outcome,
+  passkeyLogin,
+  postRegistration,
+  postSignIn,
+  requestOptions,
+  sameOrigin,
+  sessionCookieIn,
+} from '#support/account.ts';
 import { type Ask, onBothDatabases, type TestApp, type Tokens } from '#support/app.ts';
 import {
   type Algorithm,
@@ -9,7 +19,6 @@ import {
   createAuthenticator,
   flag,
 } from '#support/authenticator.ts';
-import { creationOptions, postRegistration, postSignIn, requestOptions } from '#support/ceremonies.ts';
 import { loggedEvents } from '#support/security-log.ts';
 import { fresh } from '#support/shared.ts';
 
