@@ -2,6 +2,7 @@
 
 import { expect } from 'bun:test';
 import { auditLogs } from '../../packages/server/src/security-log/events/auditing.ts';
+import { recordEvent } from '../../packages/server/src/security-log/events/events.ts';
 import type { TestApp, Tokens } from './app.ts';
 
 export interface LoggedEvent {
@@ -14,6 +15,23 @@ export interface LoggedEvent {
   // biome-ignore lint/suspicious/noExplicitAny: tests read arbitrary details
   readonly detail: any;
 }
+
+/** The tokens of a new login by mail, and whose they are. */
+export async function signedIn(app: TestApp, email?: string): Promise<Tokens & { userId: string }> {
+  const tokens = await app.login(email);
+  const { body } = await app.ask('GET', '/me', { token: tokens.access_token });
+  return { ...tokens, userId: body.id };
+}
+
+/** Adds so many events to the log of an account. */
+export const logMore = (app: TestApp, userId: string, count: number): Promise<void> =>
+  app.ctx.db.transaction(async (tx) => {
+    for (let n = 0; n < count; n++) await recordEvent(app.ctx, tx, { type: 'login', userId });
+  });
+
+/** Changes the profile of whoever signed in. */
+export const patchMe = (app: TestApp, { access_token: token }: Pick<Tokens, 'access_token'>, json: object) =>
+  app.ask('PATCH', '/me', { token, json });
 
 /** The events of an account, newest first: those of a type, or all. */
 export async function loggedEvents(

@@ -2,7 +2,15 @@ import { expect, test } from 'bun:test';
 import { signInByMail } from '#support/account.ts';
 import { openApp } from '#support/app.ts';
 import { readConfig } from '../../settings.ts';
-import { addressKey, clientAddress, maxRemembered, networkKey, sameNetwork } from './client-address.ts';
+import {
+  addressKey,
+  clientAddress,
+  maxRemembered,
+  maxUserAgentLength,
+  networkKey,
+  readClientInfo,
+  sameNetwork,
+} from './client-address.ts';
 
 const trustedProxies = (list: string) => readConfig({ LATCHKEY_TRUSTED_PROXIES: list }).trustedProxies;
 
@@ -101,4 +109,17 @@ test('more addresses than are remembered stay distinct, the first time and again
 
 test('text that is too long to be remembered is still read', () => {
   expect(clientAddress(`${' '.repeat(100)}10.1.2.3`, null, [])).toBe('10.1.2.3');
+});
+
+test.each([
+  ['a\u0001b\u001b[31mc\u007f\u009b2J', 'ab[31mc2J'],
+  ['x'.repeat(5000), 'x'.repeat(maxUserAgentLength)],
+  [`'"><script>alert(1)</script>`, `'"><script>alert(1)</script>`],
+  ['\u0080\u0081', null],
+])('of the user agent %j, %j is recorded', (text, userAgent) => {
+  const request = new Request('http://localhost', { headers: { 'User-Agent': text } });
+  expect(readClientInfo([], { request, connection: { peer: undefined } })).toEqual({
+    ipAddress: null,
+    userAgent,
+  });
 });

@@ -2,15 +2,13 @@
 
 import { expect, test } from 'bun:test';
 import { onBothDatabases, openApp, type TestApp } from '#support/app.ts';
+import { auditAll, patchMe, signedIn } from '#support/security-log.ts';
 import { fresh } from '#support/shared.ts';
 import { deleteAccount } from '../../whole-account/personal-data.ts';
 import { recordEvent } from './events.ts';
 import { listEventsAfterPosition } from './reading.ts';
 
-const idOf = async (t: TestApp, email: string): Promise<string> => {
-  const { access_token: token } = await t.login(email);
-  return (await t.ask('GET', '/me', { token })).body.id;
-};
+const idOf = async (t: TestApp, email: string) => (await signedIn(t, email)).userId;
 
 const typesAfter = async (t: TestApp, position: number): Promise<string[]> =>
   (await listEventsAfterPosition(t.ctx, position)).map(({ type }) => type);
@@ -43,26 +41,22 @@ onBothDatabases('positions of events', (open) => {
   });
 
   test('an event that is amended gets a new position, so that its final detail is read', async () => {
-    const { access_token: token } = await t.login();
-    await t.ask('PATCH', '/me', { token, json: { name: 'Ada' } });
+    const tokens = await t.login();
+    await patchMe(t, tokens, { name: 'Ada' });
     const before = await lastPosition(t);
-    await t.ask('PATCH', '/me', { token, json: { locale: 'de' } });
-    const [amended, ...more] = await listEventsAfterPosition(t.ctx, before);
-    expect([amended?.type, more]).toEqual(['profile_changed', []]);
-    expect(Object.values(amended!.detail).join()).toContain('locale');
-    expect((await listEventsAfterPosition(t.ctx, 0)).map(({ type }) => type)).toEqual([
-      'account_created',
-      'login',
-      'profile_changed',
-    ]);
+    await patchMe(t, tokens, { locale: 'de' });
+    const changed = { type: 'profile_changed', detail: { fields: 'name locale' } };
+    expect(await listEventsAfterPosition(t.ctx, before)).toMatchObject([changed]);
+    expect(await typesAfter(t, 0)).toEqual(['account_created', 'login', 'profile_changed']);
   });
 
-  test('the positions of a deleted account are not used again', async () => {
-    await t.login('ada@example.com');
-    await t.login('eve@example.com');
+  test('a deleted account has no log, and its positions are not used again', async () => {
+    for (const email of ['ada@example.com', 'eve@example.com']) await t.login(email);
     const before = await lastPosition(t);
     await deleteAccount(t.ctx, 'eve@example.com');
-    expect(await typesAfter(t, before)).toEqual([]);
+    expect(await t.ctx.db.read.run('SELECT user_id FROM event_chains', [])).toHaveLength(1);
+    expect(await typesAfter(t, 0)).toEqual(['account_created', 'login']);
+    expect(await auditAll(t)).toEqual({ problems: [], events: 2 });
     await t.login('ada@example.com');
     expect(await typesAfter(t, before)).toEqual(['login']);
   });
@@ -81,37 +75,26 @@ async function addressInAnotherBucket(t: TestApp, userId: string): Promise<strin
   }
 }
 
-test('an event that commits late is read before the later ones that committed first (PostgreSQL)', async () => {
+test('an event that commits late is read before the later ones that committed first; one rolled back holds none back (PostgreSQL)', async () => {
   const t = await openApp('postgres');
   const userId = await idOf(t, 'ada@example.com');
   const other = await addressInAnotherBucket(t, userId);
-  const before = await lastPosition(t);
-  const written = Promise.withResolvers<void>();
-  const finish = Promise.withResolvers<void>();
-  const late = t.ctx.db.transaction(async (tx) => {
-    await recordEvent(t.ctx, tx, { type: 'account_enabled', userId });
-    written.resolve();
-    await finish.promise;
-  });
-  await written.promise;
-  await t.login(other);
-  expect(await typesAfter(t, before)).toEqual([]);
-  finish.resolve();
-  await late;
-  expect(await typesAfter(t, before)).toEqual(['account_enabled', 'login']);
-});
-
-test('a rollback holds no event back and leaves no gap (PostgreSQL)', async () => {
-  const t = await openApp('postgres');
-  const userId = await idOf(t, 'ada@example.com');
-  const before = await lastPosition(t);
-  const failed = t.ctx.db.transaction(async (tx) => {
-    await recordEvent(t.ctx, tx, { type: 'account_enabled', userId });
-    throw new Error('rolled back');
-  });
-  expect(failed).rejects.toThrow('rolled back');
-  await failed.catch(() => undefined);
-  expect(await typesAfter(t, before)).toEqual([]);
-  await t.login('ada@example.com');
-  expect(await typesAfter(t, before)).toEqual(['login']);
+  for (const commits of [true, false]) {
+    const before = await lastPosition(t);
+    const written = Promise.withResolvers<void>();
+    const finish = Promise.withResolvers<void>();
+    const late = t.ctx.db.transaction(async (tx) => {
+      await recordEvent(t.ctx, tx, { type: 'account_enabled', userId });
+      written.resolve();
+      await finish.promise;
+      if (!commits) throw new Error('rolled back');
+    });
+    await written.promise;
+    await t.login(other);
+    expect(await typesAfter(t, before)).toEqual([]);
+    finish.resolve();
+    if (commits) await late;
+    else await expect(late).rejects.toThrow('rolled back');
+    expect(await typesAfter(t, before)).toEqual(commits ? ['account_enabled', 'login'] : ['login']);
+  }
 });
