@@ -8,8 +8,7 @@ import { type ServiceRight, serviceRights } from '@latchkey/contract/scopes';
 import { cookieByMail, outcome, sameOrigin } from '#support/account.ts';
 import { type Ask, onBothDatabases, openApp, type TestApp } from '#support/app.ts';
 import { createdKey } from '#support/keys.ts';
-import { createOrganization } from '#support/organizations.ts';
-import { declareService } from '#support/services.ts';
+import { createOrganization, declareService } from '#support/services.ts';
 import { readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
 import { readToken, sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';
 

@@ -25,8 +25,7 @@ import { openApp, type TestApp } from '#support/app.ts';
 import { isLong } from '#support/long.ts';
 import { newDatabase } from '#support/new-database.ts';
 import { expectIntact } from '#support/security-log.ts';
-import { turns } from '#support/turns.ts';
-import { until } from '#support/until.ts';
+import { turns, until } from '#support/until.ts';
 import { deleteAccount } from '../../packages/server/src/whole-account/personal-data.ts';
 
 type Pair = readonly [Operation, Operation];

@@ -21,8 +21,8 @@ import { type AccountScene, retryKey, rowsOf } from './account-scene.ts';
 import type { Answer, Ask, TestApp } from './app.ts';
 import { base64url, coseKey } from './authenticator.ts';
 import { redeem, requestOf } from './authorize.ts';
-import { addMember } from './organizations.ts';
 import { accessTokenType } from './runs.ts';
+import { addMember } from './services.ts';
 import { until } from './until.ts';
 
 /** Which of two operations at once. */

@@ -6,8 +6,7 @@ import { emailCodeOf } from '../../packages/server/src/sign-in/magic-links/mail.
 import { addPasskey, newAuthenticator } from './account.ts';
 import type { Answer, TestApp, Tokens } from './app.ts';
 import { codeFor, redeem, redirectUri, requestOf } from './authorize.ts';
-import { addMember, createOrganization } from './organizations.ts';
-import { declareService } from './services.ts';
+import { addMember, createOrganization, declareService } from './services.ts';
 
 export interface Link {
   readonly token: string;

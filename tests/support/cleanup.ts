@@ -103,17 +103,8 @@ export const spawn = ((...args: Parameters<typeof bunSpawn>) => {
   return child;
 }) as typeof bunSpawn;
 
-/** Ends the process whose PID is in the first line of this file when the test run ends. */
-export function endByFileAtExit(pidFile: string): void {
-  send('end-by-file', pidFile);
-}
-
-/** Removes the directory and its contents when the test run and every registered process have ended. */
-export function removeAtExit(directory: string): void {
-  send('remove', directory);
-}
-
-/** Unmounts the file system at this directory when every registered process has ended. */
-export function unmountAtExit(directory: string): void {
-  send('unmount', directory);
-}
+/**
+ * What to do with a path when the test run and every registered process have ended: remove what is there, unmount it, or before
+ * that end the process whose PID is in the first line of this file.
+ */
+export const atExit = (verb: 'remove' | 'unmount' | 'end-by-file', path: string): void => send(verb, path);

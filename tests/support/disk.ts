@@ -3,7 +3,7 @@
 import { appendFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawnSync } from 'bun';
-import { unmountAtExit } from './cleanup.ts';
+import { atExit } from './cleanup.ts';
 
 const fillBytes = 64 * 1024;
 
@@ -11,7 +11,7 @@ const fillBytes = 64 * 1024;
 export function mountDisk(directory: string, size: string) {
   const options = ['mount', '-t', 'tmpfs', '-o', `size=${size},mode=0700`, 'tmpfs', directory];
   if (process.platform !== 'linux' || !spawnSync(options).success) return undefined;
-  unmountAtExit(directory);
+  atExit('unmount', directory);
   const filler = join(directory, 'filler');
   return {
     /** Leaves no byte free. */

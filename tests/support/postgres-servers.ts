@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { spawn, spawnSync } from 'bun';
-import { endByFileAtExit, removeAtExit } from './cleanup.ts';
+import { atExit } from './cleanup.ts';
 import { mountDisk } from './disk.ts';
 import { reservePort } from './reserved-port.ts';
 
@@ -30,7 +30,7 @@ interface Owner {
  */
 export async function createPostgresServers(programs?: string) {
   const directory = mkdtempSync(join(tmpdir(), 'latchkey-postgres-'));
-  removeAtExit(directory);
+  atExit('remove', directory);
   // PostgreSQL refuses to run as root. The user `nobody` exists on every machine.
   const owner: Owner = process.getuid?.() === 0 ? { uid: idOfNobody('-u'), gid: idOfNobody('-g') } : {};
   const own = (path: string) => {
@@ -88,7 +88,7 @@ export async function createPostgresServers(programs?: string) {
     },
     /** Creates the data directory of a server. */
     initialize: async (name: string): Promise<void> => {
-      endByFileAtExit(pidFileOf(name));
+      atExit('end-by-file', pidFileOf(name));
       await run([
         join(binaries, 'initdb'),
         ...[`--pgdata=${dataOf(name)}`, '--username=postgres', `--pwfile=${passwordFile}`],
@@ -97,7 +97,7 @@ export async function createPostgresServers(programs?: string) {
     },
     /** Copies the data directory of a server that does not run. */
     copy: (from: string, to: string): void => {
-      endByFileAtExit(pidFileOf(to));
+      atExit('end-by-file', pidFileOf(to));
       const { success, stderr } = spawnSync(['cp', '-a', dataOf(from), dataOf(to)]);
       if (!success) throw new Error(`the data directory was not copied: ${stderr}`);
     },

@@ -6,7 +6,7 @@ import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BusValue, encodeMessage, incoming } from '@latchkey/client/internal/storage/session-bus';
-import { removeAtExit, spawn } from './cleanup.ts';
+import { atExit, spawn } from './cleanup.ts';
 import { until } from './until.ts';
 
 export const hasSecretService = Boolean(Bun.which('dbus-daemon') && Bun.which('gnome-keyring-daemon'));
@@ -16,7 +16,7 @@ const dbusSend = ['dbus-send', '--session', '--print-reply', '--dest=org.freedes
 /** @param home the directory of the keyrings; a later start unlocks them with the password of the first */
 export async function startSecretService(home: string, password?: string) {
   const directory = mkdtempSync(join(tmpdir(), 'latchkey-bus-'));
-  removeAtExit(directory);
+  atExit('remove', directory);
   mkdirSync(home, { recursive: true });
   const config = join(directory, 'bus.conf');
   const socket = join(directory, 'bus');
@@ -66,7 +66,7 @@ export async function startFakeSecretService(
   answers: Readonly<Record<string, FakeAnswer>> | 'silent' | 'refused',
 ) {
   const directory = mkdtempSync(join(tmpdir(), 'latchkey-bus-'));
-  removeAtExit(directory);
+  atExit('remove', directory);
   const path = join(directory, 'bus');
   const called: string[] = [];
   const open = new Set<Socket>();

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import type { TextStream } from '../../packages/server/src/operator/output.ts';
 import { run } from '../../packages/server/src/operator/run.ts';
 import type { Dialect } from '../../packages/server/src/platform/database/executor.ts';
-import { removeAtExit, spawn } from './cleanup.ts';
+import { atExit, spawn } from './cleanup.ts';
 import { startPostgres } from './postgres.ts';
 import { until } from './until.ts';
 
@@ -247,6 +247,6 @@ function launch(
 /** An empty directory that is removed after the tests. */
 export function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'latchkey-service-'));
-  removeAtExit(directory);
+  atExit('remove', directory);
   return directory;
 }

@@ -1,5 +1,10 @@
-// Services, registered as the operator registers them.
+// Services, organizations and their members, as the operator registers them.
 
+import type { Member, OrganizationRole } from '@latchkey/contract/organizations';
+import {
+  putOrganization,
+  setMember,
+} from '../../packages/server/src/identity/organizations/organizations.ts';
 import type { Context } from '../../packages/server/src/platform/context.ts';
 import { emptyRegistration, type Registration } from '../../packages/server/src/services/registration.ts';
 import { createService, setService } from '../../packages/server/src/services/service-keys.ts';
@@ -32,3 +37,14 @@ export const untilServiceUsed = ({ ctx: { db } }: { readonly ctx: Context }, id:
     const used = `SELECT id FROM service_keys WHERE id = '${id}' AND last_used_at IS NOT NULL`;
     return (await db.read.run(used, [])).length > 0;
   }, 'the use of the service key to be recorded');
+
+export async function createOrganization(ctx: Context, slug: string, name: string): Promise<string> {
+  return (await putOrganization(ctx, slug, name, { create: true, rename: false })).organization.id;
+}
+
+export const addMember = (
+  ctx: Context,
+  slug: string,
+  userId: string,
+  role: OrganizationRole,
+): Promise<Member> => setMember(ctx, slug, userId, role, { by: 'operator' });

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { type Subprocess, spawnSync } from 'bun';
-import { removeAtExit, spawn } from './cleanup.ts';
+import { atExit, spawn } from './cleanup.ts';
 import { nodes } from './node.ts';
 
 interface Runtime {
@@ -25,7 +25,7 @@ const built = new Set<string>();
 function runnable(command: readonly string[], script: string): string {
   const source = join(import.meta.dir, script);
   if (!nodes.some(({ path }) => command.includes(path))) return source;
-  removeAtExit(bundles);
+  atExit('remove', bundles);
   const bundle = join(bundles, script.replace(/\.ts$/, '.mjs'));
   if (built.has(bundle)) return bundle;
   built.add(bundle);

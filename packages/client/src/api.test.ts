@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { endpoints } from '@latchkey/contract/endpoints';
 import { openApp } from '#support/app.ts';
 import { apiOf, codeOf, fetchOf } from '#support/client.ts';
-import { turns } from '#support/turns.ts';
+import { turns } from '#support/until.ts';
 import { answers } from './answers.ts';
 import { type Api, createApi, serverOrigin } from './api.ts';
 import { credentialStore } from './credentials.ts';

@@ -3,8 +3,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import { closeAtTestEnd } from '#support/cleanup.ts';
-import { turns } from '#support/turns.ts';
-import { until } from '#support/until.ts';
+import { turns, until } from '#support/until.ts';
 import { createVerifier } from './verify.ts';
 
 const token = `lk_at_${'A'.repeat(80)}`;

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { codeOf } from '#support/client.ts';
-import { turns } from '#support/turns.ts';
+import { turns } from '#support/until.ts';
 import { createVerifier, type VerifierOptions } from './verify.ts';
 
 /** A verifier of a server with RFC 7662 introspection of the tokens that a test adds. */

@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { removeAtExit } from '#support/cleanup.ts';
+import { atExit } from '#support/cleanup.ts';
 import { document, empty, login, logins } from '#support/stored-document.ts';
 import { runtimes, startWorker, withoutRootsPowers } from '#support/worker.ts';
 import { documentLimitBytes } from './document.ts';
@@ -23,7 +23,7 @@ import { fileStorage, staleTemporarySeconds } from './file-storage.ts';
 
 const isRoot = process.getuid?.() === 0;
 const base = mkdtempSync(join(tmpdir(), 'latchkey-file-'));
-removeAtExit(base);
+atExit('remove', base);
 let home: string;
 let directory: string;
 let path: string;

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { mkdtempSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { removeAtExit } from '#support/cleanup.ts';
+import { atExit } from '#support/cleanup.ts';
 import { hasSecretService, startFakeSecretService, startSecretService } from '#support/secret-service.ts';
 import { document, empty } from '#support/stored-document.ts';
 import { runtimes, startWorker } from '#support/worker.ts';
@@ -10,7 +10,7 @@ import { type Keyring, keychainStorage } from './keychain-storage.ts';
 import { socketsOf } from './session-bus.ts';
 
 const base = mkdtempSync(join(tmpdir(), 'latchkey-keychain-'));
-removeAtExit(base);
+atExit('remove', base);
 const fresh = (name: string) => mkdtempSync(join(base, `${name}-`));
 
 describe.skipIf(!hasSecretService).each(runtimes)(

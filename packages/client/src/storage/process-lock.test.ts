@@ -2,7 +2,7 @@ import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { removeAtExit } from '#support/cleanup.ts';
+import { atExit } from '#support/cleanup.ts';
 import { runtimes, startWorker, withoutRootsPowers } from '#support/worker.ts';
 import type { LatchkeyError } from '../errors.ts';
 import { withProcessLock } from './process-lock.ts';
@@ -15,7 +15,7 @@ const failure = (promise: Promise<unknown>): Promise<LatchkeyError> =>
   );
 
 const base = mkdtempSync(join(tmpdir(), 'latchkey-lock-'));
-removeAtExit(base);
+atExit('remove', base);
 afterAll(() => rmSync(base, { recursive: true, force: true }));
 let directory: string;
 let file: string;

@@ -17,8 +17,7 @@ import {
 import { onBothDatabases, type TestApp, type Tokens } from '#support/app.ts';
 import { appLogin, redirectUri } from '#support/authorize.ts';
 import { decideDevice, pollDevice, startDevice } from '#support/devices.ts';
-import { addMember, createOrganization } from '#support/organizations.ts';
-import { declareService } from '#support/services.ts';
+import { addMember, createOrganization, declareService } from '#support/services.ts';
 import { fresh } from '#support/shared.ts';
 import { findAccountByEmail } from '../identity/account/account.ts';
 import type { Dialect } from '../platform/database/executor.ts';

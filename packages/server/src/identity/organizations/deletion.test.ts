@@ -2,8 +2,8 @@
 
 import { expect, test } from 'bun:test';
 import { onBothDatabases, type TestApp } from '#support/app.ts';
-import { addMember, createOrganization } from '#support/organizations.ts';
 import { loggedEvents } from '#support/security-log.ts';
+import { addMember, createOrganization } from '#support/services.ts';
 import { fresh } from '#support/shared.ts';
 import type { Context } from '../../platform/context.ts';
 import { deleteOrganization } from './organizations.ts';

@@ -5,9 +5,9 @@ import type { Member, Organization } from '@latchkey/contract/organizations';
 import type { ServiceRight } from '@latchkey/contract/scopes';
 import { outcome } from '#support/account.ts';
 import { type Answer, type Ask, onBothDatabases, type TestApp } from '#support/app.ts';
-import { addMember, createOrganization } from '#support/organizations.ts';
 import { pagesOf } from '#support/pages.ts';
 import { loggedEvents } from '#support/security-log.ts';
+import { addMember, createOrganization } from '#support/services.ts';
 import { fresh } from '#support/shared.ts';
 import { findAccountByEmail } from '../account/account.ts';
 

@@ -8,9 +8,8 @@ import { serviceRights } from '@latchkey/contract/scopes';
 import { z } from 'zod';
 import { cookieByMail, outcome } from '#support/account.ts';
 import { type Answer, type Ask, onBothDatabases, openApp, type TestApp } from '#support/app.ts';
-import { createOrganization } from '#support/organizations.ts';
 import { random } from '#support/seed.ts';
-import { declareService } from '#support/services.ts';
+import { createOrganization, declareService } from '#support/services.ts';
 import { fresh } from '#support/shared.ts';
 import { applicationUri, framedParts } from '../../../../../tests/hostile/requests.ts';
 

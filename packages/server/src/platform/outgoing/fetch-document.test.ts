@@ -8,7 +8,7 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import { turns } from '#support/turns.ts';
+import { turns } from '#support/until.ts';
 import { fetchDocument } from './fetch-document.ts';
 
 const json = { 'Content-Type': 'application/json' };

@@ -11,7 +11,7 @@ import {
 } from '#support/account.ts';
 import { onBothDatabases, type Tokens } from '#support/app.ts';
 import { agentsUri, exchange, refreshRun, runScene, ticketsUri } from '#support/runs.ts';
-import { turns } from '#support/turns.ts';
+import { turns } from '#support/until.ts';
 
 onBothDatabases('runs of pages', (open, dialect) => {
   const { app, node, agents, tickets, run, idFor, facts: factsFor } = runScene(open, dialect);

@@ -12,7 +12,7 @@ import {
   ticketsUri,
 } from '#support/runs.ts';
 import { declareService } from '#support/services.ts';
-import { turns } from '#support/turns.ts';
+import { turns } from '#support/until.ts';
 import { revokeService } from '../ending.ts';
 
 onBothDatabases('runs, whatever else happens', (open, dialect) => {

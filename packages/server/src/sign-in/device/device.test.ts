@@ -5,7 +5,7 @@ import { onBothDatabases, type Tokens } from '#support/app.ts';
 import { cancelDevice, type DeviceCodes, decideDevice, pollDevice, startDevice } from '#support/devices.ts';
 import { loggedEvents } from '#support/security-log.ts';
 import { shared } from '#support/shared.ts';
-import { turns } from '#support/turns.ts';
+import { turns } from '#support/until.ts';
 import { mintHandle } from '../../platform/crypto/handle.ts';
 
 /** What happened to a device sign-in, and how a poll is answered then. */

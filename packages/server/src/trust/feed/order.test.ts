@@ -6,7 +6,7 @@ import { openApp, type TestApp } from '#support/app.ts';
 import { type FeedService, feedService } from '#support/feed.ts';
 import { startPostgres } from '#support/postgres.ts';
 import { random } from '#support/seed.ts';
-import { turns } from '#support/turns.ts';
+import { turns } from '#support/until.ts';
 import { writeFeedEvent } from '../../security-log/feed-events/feed-events.ts';
 
 const user = (n: number | string) => `usr_${String(n).padStart(22, '0')}`;

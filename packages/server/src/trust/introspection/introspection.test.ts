@@ -4,8 +4,13 @@ import { decodeJwt } from 'jose';
 import { newAddress, throughPasskey } from '#support/account.ts';
 import { onBothDatabases, type Tokens } from '#support/app.ts';
 import { createdKey } from '#support/keys.ts';
-import { addMember, createOrganization } from '#support/organizations.ts';
-import { declareService, type TestService, untilServiceUsed } from '#support/services.ts';
+import {
+  addMember,
+  createOrganization,
+  declareService,
+  type TestService,
+  untilServiceUsed,
+} from '#support/services.ts';
 import { shared } from '#support/shared.ts';
 import { type HandleKind, handlePrefix, mintHandle } from '../../platform/crypto/handle.ts';
 import { generateKey, parseKeyRing } from '../../platform/crypto/primitives.ts';
