@@ -105,11 +105,7 @@ test.skipIf(!program)('signing in, refreshing, runs and the feed work through Pg
     resource,
     scope: 'projects:read',
   };
-  const run = await fetch(`${service.url}/api/v1/auth/token`, {
-    method: 'POST',
-    body: new URLSearchParams(exchange),
-  });
-  expect(run.status).toBe(200);
+  expect((await request(service.url, 'POST', '/token', { form: exchange })).status).toBe(200);
 
   const ask = { headers: key, json: { returnImmediately: true } };
   const before = await request(service.url, 'POST', '/feed', ask);

@@ -13,6 +13,7 @@ import { nodes } from '#support/node.ts';
 import { addPasskeyAt, loginByPasskey } from '#support/passkeys.ts';
 import { startService, type TestService, temporaryDirectory } from '#support/service.ts';
 import { until, waitTimeoutMs } from '#support/until.ts';
+import { linesOf } from '#support/worker.ts';
 import cli from '../../packages/cli/package.json' with { type: 'json' };
 import { buildPackages } from '../../tools/release/packages.ts';
 
@@ -101,13 +102,7 @@ function readmeWatcher(url: string) {
 async function expectReadme(url: string, command: readonly string[], cwd: string): Promise<void> {
   const watcher = readmeWatcher(url);
   const child = Bun.spawn([...command], { timeout: waitTimeoutMs, stderr: 'pipe', cwd });
-  let rest = '';
-  const decoder = new TextDecoder();
-  for await (const chunk of child.stdout) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
-    rest = lines.pop() ?? '';
-    for (const line of lines) await watcher.onLine(line);
-  }
+  for await (const line of linesOf(child.stdout)) await watcher.onLine(line);
   expect([await child.exited, await new Response(child.stderr).text()]).toEqual([0, '']);
   watcher.expectDone();
 }

@@ -125,18 +125,11 @@ export async function prepareAccount(node: TestApp, service: string) {
   await node.api.call('requestEmailChange', { accessToken, body: { email: `new-${email}` } });
   const links: [Link, Link] = [await linkFor(node, email), await linkFor(node, email)];
 
-  const [device] = await rowsOf(
-    node,
-    `SELECT id FROM sessions WHERE user_id = '${userId}' AND generation = 3`,
-  );
-  const [notice] = await rowsOf(
-    node,
-    `SELECT id, expires_at FROM notices WHERE session_id = '${device!['id']}'`,
-  );
-  const [emailChange] = await rowsOf(
-    node,
-    `SELECT id, expires_at FROM email_changes WHERE user_id = '${userId}'`,
-  );
+  const rowFrom = async (text: string) =>
+    (await rowsOf<{ id: string; expires_at: string }>(node, `SELECT * FROM ${text}`))[0]!;
+  const device = await rowFrom(`sessions WHERE user_id = '${userId}' AND generation = 3`);
+  const notice = await rowFrom(`notices WHERE session_id = '${device.id}'`);
+  const emailChange = await rowFrom(`email_changes WHERE user_id = '${userId}'`);
   const { headers: profile } = await node.ask('GET', '/me', { token: accessToken });
   // Makes the next use of each session update its last use.
   await rowsOf(node, `UPDATE sessions SET last_used_at = 0 WHERE user_id = '${userId}'`);
@@ -150,7 +143,7 @@ export async function prepareAccount(node: TestApp, service: string) {
     /** The entity tag of the profile. */
     profileTag: profile.get('ETag') ?? '',
     /** The session of a device, with a refresh token of each generation. */
-    device: { id: device!['id']!, tokens: deviceTokens, spent, stolen },
+    device: { id: device.id, tokens: deviceTokens, spent, stolen },
     /** The request headers of a browser that has signed in. */
     browser: { headers, cookie: cookiesOf(browser) },
     passkey,
@@ -166,8 +159,8 @@ export async function prepareAccount(node: TestApp, service: string) {
     /** Of an application: one to redeem, and one that was redeemed. */
     authorizationCode,
     redeemedCode,
-    changeToken: tokenOf(node, 'emailChange', emailChange as { id: string; expires_at: string }),
-    noticeToken: tokenOf(node, 'notice', notice as { id: string; expires_at: string }),
+    changeToken: tokenOf(node, 'emailChange', emailChange),
+    noticeToken: tokenOf(node, 'notice', notice),
     /** The slug of an organization of which the account is the only member, with the role member. */
     organization,
   };

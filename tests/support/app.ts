@@ -2,7 +2,7 @@
 // through the SDK, the service's first user; `ask` sends raw requests, for what the wire must refuse.
 
 import { describe } from 'bun:test';
-import { type Api, createApi } from '@latchkey/client/api';
+import { createApi } from '@latchkey/client/api';
 import { type DeviceLoginOptions, startDeviceLogin } from '@latchkey/client/device-login';
 import type { ServiceRight } from '@latchkey/contract/scopes';
 import { tokenSet } from '@latchkey/contract/tokens';
@@ -15,7 +15,7 @@ import { generateKey, parseKeyRing } from '../../packages/server/src/platform/cr
 import { openDatabase } from '../../packages/server/src/platform/database/database.ts';
 import type { Dialect } from '../../packages/server/src/platform/database/executor.ts';
 import { sweepOnce } from '../../packages/server/src/platform/database/sweep.ts';
-import type { App, Lifecycle } from '../../packages/server/src/platform/http/server.ts';
+import type { Lifecycle } from '../../packages/server/src/platform/http/server.ts';
 import { readMailbox } from '../../packages/server/src/platform/mail/mailbox.ts';
 import type { Transport } from '../../packages/server/src/platform/mail/transport.ts';
 import { MailWorker } from '../../packages/server/src/platform/mail/worker.ts';
@@ -57,48 +57,13 @@ export interface Tokens {
 /** What the tokens of a device may do. */
 type DeviceAccess = Pick<DeviceLoginOptions, 'scope' | 'resource'>;
 
-export interface TestApp {
-  readonly app: App;
-  /** Answers a request. Both request and response must match the OpenAPI document. */
-  readonly fetch: (url: string, init: RequestInit, peer?: string) => Promise<Response>;
-  readonly ctx: Context;
-  readonly databaseUrl: string;
-  readonly keys: string;
-  readonly lifecycle: Lifecycle;
-  /** The SDK, as a client of this service. Its calls throw a `LatchkeyError` if they are refused. */
-  readonly api: Api;
-  /** The SQL of all statements so far. */
-  readonly statements: string[];
-  /** The log so far, one line of JSON per entry. */
-  readonly logs: string[];
-  /** Advances the clock, in seconds, and wakes what sleeps until then. */
-  pass(seconds: number): void;
-  /** Resolves once so many waits of the service, each for at least that many seconds, have begun. */
-  untilWaiting(count: number, seconds: number): Promise<void>;
-  /** Advances the clock by so many seconds whenever something waits, until a condition holds. */
-  passUntil(holds: () => boolean | Promise<boolean>, what: string, seconds?: number): Promise<void>;
-  /** Sends one raw request. A path with a leading slash is below /api/v1/auth; any other path starts at the root. */
-  ask(method: string, path: string, ask?: Ask): Promise<Answer>;
-  /** Delivers all mail that is due; returns the mails delivered so far, newest first. */
-  mails(): Promise<Mail[]>;
-  /** Signs in by mail. */
-  login(email?: string): Promise<Tokens>;
-  /** Signs a program in by the device flow. `approver`: the tokens of a recent sign-in in a browser. */
-  deviceLogin(approver: Tokens, access?: DeviceAccess): Promise<Tokens>;
-  /** The `Authorization` header of a service with a new service key and these rights. */
-  serviceAuthorization(...rights: ServiceRight[]): Promise<string>;
-  sweep(): Promise<number>;
-  /** Ends what waits for something, as SIGTERM does. */
-  stopWaiting(): void;
-  /** Called at the end of a test that has opened it. */
-  close(): Promise<void>;
-}
+export type TestApp = Awaited<ReturnType<typeof openApp>>;
 
 export interface AppOptions {
   /** Unless a test sets them, rate limits are off, and approvals need no passkey (LATCHKEY_APPROVAL). */
   readonly settings?: Record<string, string>;
   /** Starts another node on the database of this app, with the same keys and clock. */
-  readonly beside?: TestApp;
+  readonly beside?: { readonly databaseUrl: string; readonly keys: string };
   /** An existing database. Default: a new one. */
   readonly databaseUrl?: string;
 }
@@ -142,7 +107,7 @@ const requestMs = 1;
 export async function openApp(
   dialect: Dialect,
   { settings = {}, beside, databaseUrl: given }: AppOptions = {},
-): Promise<TestApp> {
+) {
   const own = given ?? beside?.databaseUrl ?? (dialect === 'sqlite' ? await newDatabase(dialect) : undefined);
   const common = sharedBy.get(own ?? '') ?? { time: new VirtualTime(startOfTime), mails: new Map() };
   const { time } = common;
@@ -185,7 +150,8 @@ export async function openApp(
 
   /** Deviations from the OpenAPI document. A client under test may take their error for a failure of the network. */
   const deviating: string[] = [];
-  const fetch: TestApp['fetch'] = async (url, init, peer = '192.0.2.1') => {
+  /** Answers a request. Both request and response must match the OpenAPI document. */
+  const fetch = async (url: string, init: RequestInit, peer = '192.0.2.1'): Promise<Response> => {
     time.advance(requestMs);
     const response = await app.fetch(new Request(url, init), { peer });
     const found = await deviations(() => readDocument(ctx), url, init, response);
@@ -194,14 +160,15 @@ export async function openApp(
     return response;
   };
 
-  // In process: nothing leaves the machine, whatever the base URL is.
+  /** The SDK, as a client of this service. Its calls throw a `LatchkeyError` if they are refused. Nothing leaves the machine. */
   const api = createApi({
     server: config.baseUrl,
     fetch: (url, init) => fetch(url, init),
     insecureHttp: true,
   });
 
-  const ask: TestApp['ask'] = async (method, path, sent) =>
+  /** Sends one raw request. A path with a leading slash is below /api/v1/auth; any other path starts at the root. */
+  const ask = async (method: string, path: string, sent?: Ask): Promise<Answer> =>
     answerOf(await fetch(...requestFor(config.baseUrl, method, path, sent), sent?.peer));
 
   const read = (mail: Pick<Mail, 'to' | 'subject' | 'text' | 'html'>): Mail => ({
@@ -214,8 +181,11 @@ export async function openApp(
     close: () => undefined,
   };
 
-  /** The mail worker runs only here, so that tests which count statements count only their own. */
-  const mails: TestApp['mails'] = async () => {
+  /**
+   * Delivers all mail that is due; returns the mails delivered so far, newest first. The mail worker runs only here, so that
+   * tests which count statements count only their own.
+   */
+  const mails = async (): Promise<Mail[]> => {
     worker = new MailWorker(ctx, templates, transport);
     // A digest stays in the outbox until the end of its hour.
     const isDone = async () => {
@@ -240,13 +210,15 @@ export async function openApp(
       : (await readMailbox(ctx, templates)).map(read);
   };
 
-  const login: TestApp['login'] = async (email = 'ada@example.com') => {
+  /** Signs in by mail. */
+  const login = async (email = 'ada@example.com'): Promise<Tokens> => {
     await api.call('requestMagicLink', { body: { email } });
     const mail = (await mails()).find(({ to, token }) => to === email && token);
     return tokenSet.parse(await api.call('verifyMagicLink', { body: { token: mail?.token ?? '' } }));
   };
 
-  const deviceLogin: TestApp['deviceLogin'] = async (approver, access = {}) => {
+  /** Signs a program in by the device flow. `approver`: the tokens of a recent sign-in in a browser. */
+  const deviceLogin = async (approver: Tokens, access: DeviceAccess = {}): Promise<Tokens> => {
     const clock = { now: ctx.clock, sleep: async () => {} };
     const started = await startDeviceLogin(api, { clock, ...access });
     const body = { user_code: started.userCode };
@@ -263,7 +235,8 @@ export async function openApp(
     requireNone(deviating);
   };
 
-  const test: TestApp = {
+  closeAtTestEnd(close);
+  return {
     app,
     fetch,
     api,
@@ -274,16 +247,21 @@ export async function openApp(
     },
     keys,
     lifecycle,
+    /** The SQL of all statements so far. */
     statements,
+    /** The log so far, one line of JSON per entry. */
     logs,
-    pass: (seconds) => time.advance(seconds * 1000),
-    passUntil: (holds, what, seconds = 0.1) =>
+    /** Advances the clock, in seconds, and wakes what sleeps until then. */
+    pass: (seconds: number): void => time.advance(seconds * 1000),
+    /** Advances the clock by so many seconds whenever something waits, until a condition holds. */
+    passUntil: (holds: () => boolean | Promise<boolean>, what: string, seconds = 0.1): Promise<void> =>
       until(async () => {
         if (await holds()) return true;
         if (time.sleeping(0) > 0) time.advance(seconds * 1000);
         return false;
       }, what),
-    untilWaiting: (count, seconds) =>
+    /** Resolves once so many waits of the service, each for at least that many seconds, have begun. */
+    untilWaiting: (count: number, seconds: number): Promise<void> =>
       until(
         () => time.sleeping(seconds * 1000) >= count,
         () => `${count} waits of ${seconds} s, of which ${time.sleeping(seconds * 1000)} began`,
@@ -292,18 +270,19 @@ export async function openApp(
     mails,
     login,
     deviceLogin,
-    serviceAuthorization: async (...rights) =>
+    /** The `Authorization` header of a service with a new service key and these rights. */
+    serviceAuthorization: async (...rights: ServiceRight[]) =>
       (await declareService(ctx, { name: 'test service', rights })).authorization,
-    stopWaiting: () => stop.abort(),
-    sweep: async () => {
+    /** Ends what waits for something, as SIGTERM does. */
+    stopWaiting: (): void => stop.abort(),
+    sweep: async (): Promise<number> => {
       const { deleted, failed } = await sweepOnce(ctx, sweepsOf(ctx));
       if (failed.length > 0) throw new Error(`the sweep failed: ${failed.join(', ')}`);
       return deleted;
     },
+    /** Called at the end of a test that has opened it. */
     close,
   };
-  closeAtTestEnd(close);
-  return test;
 }
 
 /** Reads from a separate app, so that the request does not show up in the logs and metrics under test. */

@@ -67,13 +67,10 @@ async function launch(): Promise<Browser> {
 }
 
 function chromiumPath(): string {
-  const named = process.env['CHROMIUM_PATH'];
-  if (named) return named;
-  for (const name of ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome']) {
-    const found = Bun.which(name);
-    if (found) return found;
-  }
-  throw new Error('no Chromium found: install it, or set CHROMIUM_PATH');
+  const names = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'];
+  const found = process.env['CHROMIUM_PATH'] || names.map((name) => Bun.which(name)).find(Boolean);
+  if (!found) throw new Error('no Chromium found: install it, or set CHROMIUM_PATH');
+  return found;
 }
 
 /** Stops the installed clock of a page, a minute ahead. */

@@ -1,7 +1,8 @@
 // A TCP proxy on a port of 127.0.0.1 whose connections can be disturbed: all those that are open and all that follow, until
 // the disturbance ends.
 
-import { connect, createServer, type Server, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { closeAtTestEnd } from './cleanup.ts';
 import { random } from './seed.ts';
 
@@ -45,14 +46,14 @@ export async function startFaultProxy(port: number) {
       if (disturbance === 'lose responses') connection.reset();
     });
   });
-  const ownPort = await listen(server);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
   const close = () => {
     server.close();
     for (const connection of open) connection.reset();
   };
   closeAtTestEnd(async () => close());
   return {
-    port: ownPort,
+    port: (server.address() as AddressInfo).port,
     /** Sends new connections to another port; those that are open stay where they are. */
     redirect: (to: number): void => {
       targetPort = to;
@@ -109,11 +110,4 @@ function forward(from: Socket, to: Socket, gate: () => Promise<void>): void {
   };
   from.on('data', (data) => next(() => to.write(data)));
   from.on('end', () => next(() => to.end()));
-}
-
-async function listen(server: Server): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }

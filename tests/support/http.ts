@@ -48,22 +48,24 @@ export const mailsSoFar = async (url: string, address: string): Promise<number> 
   (await signInMailsTo(url, address)).length;
 
 /** Waits until the development mailbox holds more than `seen` sign-in mails to an address; returns the newest. */
-export async function mailTo(url: string, address: string, seen = 0): Promise<MailboxMail> {
-  let mails: MailboxMail[] = [];
-  await until(async () => {
-    mails = await signInMailsTo(url, address);
-    return mails.length > seen;
-  }, `a mail to ${address}`);
-  return mails[0]!;
-}
+export const mailTo = (url: string, address: string, seen = 0): Promise<MailboxMail> =>
+  arrived(`a mail to ${address}`, async () => {
+    const mails = await signInMailsTo(url, address);
+    return mails.length > seen ? mails[0] : undefined;
+  });
 
 /** Waits for a mail to an address whose subject contains this; returns the newest. */
-export async function mailAbout(url: string, address: string, subject: string): Promise<MailboxMail> {
+export const mailAbout = (url: string, address: string, subject: string): Promise<MailboxMail> =>
+  arrived(`a mail about ${subject} to ${address}`, async () =>
+    (await mailbox(url)).find((mail) => mail.to === address && mail.subject.includes(subject)),
+  );
+
+async function arrived(what: string, find: () => Promise<MailboxMail | undefined>): Promise<MailboxMail> {
   let mail: MailboxMail | undefined;
   await until(async () => {
-    mail = (await mailbox(url)).find((one) => one.to === address && one.subject.includes(subject));
+    mail = await find();
     return mail !== undefined;
-  }, `a mail about ${subject} to ${address}`);
+  }, what);
   return mail!;
 }
 

@@ -2,7 +2,7 @@
 
 import '#support/english-pages.ts';
 import { expect, test } from 'bun:test';
-import { turns } from '#support/turns.ts';
+import { turns } from '#support/until.ts';
 import type { Problem } from '../api.ts';
 import { busyState } from '../ui/busy.ts';
 import { start } from './link.ts';
