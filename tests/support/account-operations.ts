@@ -16,7 +16,7 @@ import { MailWorker } from '../../packages/server/src/platform/mail/worker.ts';
 import { recordRateLimitReached } from '../../packages/server/src/security-log/events/events.ts';
 import { revokeService } from '../../packages/server/src/sessions/ending.ts';
 import { deleteAccount } from '../../packages/server/src/whole-account/personal-data.ts';
-import { newAuthenticator, passkeyLogin } from './account.ts';
+import { addPasskey, newAuthenticator, passkeyLogin } from './account.ts';
 import { type AccountScene, retryKey, rowsOf } from './account-scene.ts';
 import type { Answer, Ask, TestApp } from './app.ts';
 import { base64url, coseKey } from './authenticator.ts';
@@ -146,14 +146,7 @@ export const byEndpoint: Record<Writing, Operation | 'reads' | 'stranger'> = {
   denyDevice: asOwner('denyDevice', event('device_denied'), ({ pendingCode: user_code }) => ({ user_code })),
   startPasskeyRegistration: 'reads',
   registerPasskey: {
-    run: async (node, { tokens }) => {
-      const owner = { token: tokens.access_token };
-      const challenge = await node.ask('POST', '/passkey/register/challenge', owner);
-      // The session may have ended meanwhile.
-      if (challenge.status !== 200) return challenge;
-      const json = { ...newAuthenticator(node).create(challenge.body), name: 'another' };
-      return node.ask('POST', '/passkey/register', { ...owner, json });
-    },
+    run: (node, { tokens }) => addPasskey(node, tokens, newAuthenticator(node), 'another'),
     status: 201,
     leaves: event('passkey_added', '%another%'),
   },

@@ -1,11 +1,8 @@
-// What people do with an account: passkeys, notices and changes of address. All of it goes through the SDK.
+// What people do with an account: passkeys, notices and changes of address.
 
 import { expect } from 'bun:test';
-import { type Api, createApi } from '@latchkey/client/api';
-import { LatchkeyError } from '@latchkey/client/errors';
 import { readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
 import type { Answer, Ask, Mail, TestApp, Tokens } from './app.ts';
-import { answerOf } from './ask.ts';
 import {
   type Authenticator,
   type CreationOptions,
@@ -19,31 +16,6 @@ export const outcome = ({ status, body }: Answer): string =>
 
 export const newAuthenticator = (app: TestApp): Authenticator =>
   createAuthenticator({ origin: app.ctx.config.baseUrl });
-
-/**
- * The response to the last SDK call of `work`, whether it succeeded or not, for tests that look at its status.
- * A call that got no response throws as usual.
- */
-async function responseTo(
-  app: TestApp,
-  work: (api: Api) => Promise<unknown>,
-  peer?: string,
-): Promise<Answer> {
-  let last: Response | undefined;
-  const api = createApi({
-    server: app.ctx.config.baseUrl,
-    fetch: async (url, init) => {
-      const response = await app.fetch(url, init, peer);
-      last = response.clone();
-      return response;
-    },
-  });
-  await work(api).catch((error) => {
-    if (!(error instanceof LatchkeyError && error.status !== undefined)) throw error;
-  });
-  if (!last) throw new Error('no request was sent');
-  return answerOf(last);
-}
 
 let addresses = 0;
 
@@ -68,15 +40,11 @@ interface SignInOptions extends Pick<Ask, 'peer' | 'headers' | 'cookie'> {
 export async function signInByMail(
   app: TestApp,
   email: string,
-  { session, peer, headers, cookie }: SignInOptions = {},
+  { session, ...sent }: SignInOptions = {},
 ): Promise<Answer> {
   const token = await linkTokenFor(app, email);
-  const input = {
-    query: session === undefined ? {} : { session },
-    body: { token },
-    headers: { ...headers, ...(cookie === undefined ? {} : { Cookie: cookie }) },
-  };
-  return responseTo(app, (api) => api.call('verifyMagicLink', input), peer);
+  const query = session === undefined ? '' : `?session=${session}`;
+  return app.ask('POST', `/magic_link/verify${query}`, { ...sent, json: { token } });
 }
 
 /** The session cookie that a response sets, as the browser sends it back: `name=value`. */
@@ -95,23 +63,20 @@ export async function cookieByMail(app: TestApp, email: string, cookie?: string)
 /** Adds a passkey to the account that the tokens belong to. */
 export async function addPasskey(
   app: TestApp,
-  { access_token: accessToken }: Tokens,
+  tokens: Tokens,
   authenticator: Authenticator,
   name = 'key',
 ): Promise<Answer> {
-  return responseTo(app, async (api) => {
-    const options = await api.call('startPasskeyRegistration', { accessToken });
-    const body = { ...authenticator.create(options), name };
-    await api.call('registerPasskey', { accessToken, body });
-  });
+  const token = tokens.access_token;
+  const challenge = await app.ask('POST', '/passkey/register/challenge', { token });
+  if (challenge.status !== 200) return challenge;
+  return postRegistration(app, tokens, { ...authenticator.create(challenge.body), name });
 }
 
 /** Signs in with a passkey. */
 export async function passkeyLogin(app: TestApp, authenticator: Authenticator): Promise<Answer> {
-  return responseTo(app, async (api) => {
-    const body = authenticator.get(await api.call('startPasskeyLogin'));
-    await api.call('loginWithPasskey', { body });
-  });
+  const challenge = await app.ask('POST', '/passkey/login/challenge');
+  return challenge.status === 200 ? postSignIn(app, authenticator.get(challenge.body)) : challenge;
 }
 
 // The requests of passkey ceremonies, raw, for what the service must refuse.
@@ -148,9 +113,8 @@ export async function throughPasskey(app: TestApp, login: Tokens, name = 'key') 
 /** Whether the service accepts the access token. */
 export const isLive = async (
   app: TestApp,
-  { access_token: accessToken }: Pick<Tokens, 'access_token'>,
-): Promise<boolean> =>
-  (await responseTo(app, (api) => api.call('getProfile', { accessToken }))).status === 200;
+  { access_token: token }: Pick<Tokens, 'access_token'>,
+): Promise<boolean> => (await app.ask('GET', '/me', { token })).status === 200;
 
 export const subjects = {
   newDevice: 'A new device signed in to your Latchkey account',
@@ -180,7 +144,7 @@ export const tokenIn = (mail: { text: string } | undefined): string =>
 /** Answers the newest notice with this subject with "This wasn't me". */
 export async function disown(app: TestApp, to: string, subject: string): Promise<Answer> {
   const [notice] = await mailsTo(app, to, subject);
-  return responseTo(app, (api) => api.call('disownNotice', { body: { token: tokenIn(notice) } }));
+  return app.ask('POST', '/notices/disown', { json: { token: tokenIn(notice) } });
 }
 
 /** Requests a change of address and returns the token mailed to the new address, or `''` if no link was sent. */
@@ -192,7 +156,7 @@ export async function askForAddress(app: TestApp, tokens: Tokens, email: string)
 /** Confirms a change of address as the owner of the account does, by entering its current address. */
 export async function verifyAddress(app: TestApp, token: string): Promise<Answer> {
   const current_email = await addressBehind(app, token);
-  return responseTo(app, (api) => api.call('verifyEmailChange', { body: { token, current_email } }));
+  return app.ask('POST', '/me/email/verify', { json: { token, current_email } });
 }
 
 async function addressBehind(app: TestApp, token: string): Promise<string> {
