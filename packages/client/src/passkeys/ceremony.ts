@@ -50,6 +50,7 @@ export const makeCredential = (options: CreationOptions) =>
 /**
  * Uses a passkey in the browser's dialog or, with `autofillUntil`, in its autofill until that signal aborts.
  * @throws {LatchkeyError} a `PasskeyErrorCode`
+ * @internal
  */
 export const useCredential = (options: RequestOptions, autofillUntil?: AbortSignal) =>
   ceremony(
