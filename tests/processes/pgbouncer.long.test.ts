@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawnSync } from 'bun';
-import { spawn } from '#support/cleanup.ts';
+import { end, spawn } from '#support/cleanup.ts';
 import { loginByMail, request } from '#support/http.ts';
 import { startPostgres } from '#support/postgres.ts';
 import { reservePort } from '#support/reserved-port.ts';
@@ -59,10 +59,7 @@ ignore_startup_parameters = statement_timeout, lock_timeout, idle_in_transaction
   url.host = `127.0.0.1:${port}`;
   return {
     url: url.href,
-    stop: async () => {
-      child.kill('SIGTERM');
-      await child.exited;
-    },
+    stop: () => end(child),
   };
 }
 

@@ -103,6 +103,15 @@ export const spawn = ((...args: Parameters<typeof bunSpawn>) => {
   return child;
 }) as typeof bunSpawn;
 
+/** Ends a process, and waits until it has ended. */
+export async function end(
+  child: Pick<Subprocess, 'kill' | 'exited'>,
+  signal?: NodeJS.Signals,
+): Promise<void> {
+  child.kill(signal);
+  await child.exited;
+}
+
 /**
  * What to do with a path when the test run and every registered process have ended: remove what is there, unmount it, or before
  * that end the process whose PID is in the first line of this file.

@@ -1,7 +1,7 @@
 // The programs of `examples/`, as processes on a free port.
 
 import { join } from 'node:path';
-import { spawn } from './cleanup.ts';
+import { end, spawn } from './cleanup.ts';
 import { reservePort } from './reserved-port.ts';
 import { until } from './until.ts';
 
@@ -18,10 +18,7 @@ export async function startExample(
   const port = wantedPort ?? reservePort();
   const env = { ...settings, PATH: process.env['PATH'] ?? '', PORT: String(port), NODE_NO_WARNINGS: '1' };
   const child = spawn([...command], { cwd: examples, env, stdout: 'ignore', stderr: 'pipe' });
-  const stop = async () => {
-    child.kill();
-    await child.exited;
-  };
+  const stop = () => end(child);
   const url = `http://localhost:${port}`;
   const isThere = () => fetch(url).then(Boolean, () => false);
   await until(async () => child.exitCode !== null || (await isThere()), command.join(' '));

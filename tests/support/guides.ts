@@ -3,8 +3,7 @@
 import { expect } from 'bun:test';
 import { existsSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Subprocess } from 'bun';
-import { spawn } from './cleanup.ts';
+import { end, spawn } from './cleanup.ts';
 import { addNpx, decide, type Home, newHome, userCodeIn } from './cli.ts';
 import { reservePort } from './reserved-port.ts';
 import { type TestService, temporaryDirectory } from './service.ts';
@@ -79,7 +78,7 @@ export function openTerminal(home: Home, replacements: Replacements) {
       );
       return { code: Number(readFileSync(code, 'utf8')), output };
     },
-    close: () => ended(child),
+    close: () => end(child),
   };
 }
 
@@ -120,10 +119,10 @@ export async function startBlock(
     `the start of this:\n${block}`,
   );
   if (child.exitCode !== null) {
-    await ended(child);
+    await end(child);
     throw new Error(`this did not start:\n${block}\n${await new Response(child.stderr).text()}`);
   }
-  return () => ended(child);
+  return () => end(child);
 }
 
 /**
@@ -156,8 +155,3 @@ const withExec = (block: string): string =>
 
 export const replaced = (block: string, replacements: Replacements): string =>
   Object.entries(replacements).reduce((text, [from, to]) => text.replaceAll(from, to), block);
-
-async function ended(child: Subprocess): Promise<void> {
-  child.kill();
-  await child.exited;
-}

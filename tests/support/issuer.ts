@@ -13,24 +13,7 @@ interface SigningKey {
 /** Claims. Undefined ones are left out. */
 export type TestClaims = Readonly<Record<string, unknown>>;
 
-export interface TestIssuer {
-  readonly url: string;
-  /** Paths asked for so far. */
-  readonly requests: string[];
-  /** The keys that it publishes. The first one signs. */
-  keys: SigningKey[];
-  /** Answers a request instead of the issuer. */
-  answer: ((path: string) => Response | Promise<Response> | undefined) | undefined;
-  addKey(alg?: string, kid?: string): Promise<SigningKey>;
-  /** A token with these claims, besides `iss`, `iat` and `exp`, for which it is `now` (milliseconds since 1970). */
-  sign(
-    claims: TestClaims,
-    how?: { now?: number; key?: SigningKey; header?: Record<string, unknown> },
-  ): Promise<string>;
-  /** What GitHub sets for a job whose tokens have these claims. */
-  job(claims?: (audience: string) => TestClaims): Record<string, string>;
-  stop(): Promise<void>;
-}
+export type TestIssuer = Awaited<ReturnType<typeof startIssuer>>;
 
 let keys = 0;
 
@@ -40,13 +23,13 @@ export async function newSigningKey(alg = 'RS256', kid = `key-${keys++}`): Promi
 }
 
 /** @param clock of its tokens; that of a service in this process is virtual */
-export async function startIssuer(clock: () => number = Date.now): Promise<TestIssuer> {
+export async function startIssuer(clock: () => number = Date.now) {
   const requestToken = crypto.randomUUID();
   let claimsOfJob: (audience: string) => TestClaims = githubClaims;
-  const server = Bun.serve({
+  const server: Bun.Server<undefined> = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
-    fetch: async (request) => {
+    fetch: async (request): Promise<Response> => {
       const { pathname, searchParams } = new URL(request.url);
       issuer.requests.push(pathname);
       const instead = await issuer.answer?.(pathname);
@@ -59,24 +42,33 @@ export async function startIssuer(clock: () => number = Date.now): Promise<TestI
       return new Response(null, { status: 404 });
     },
   });
-  const issuer: TestIssuer = {
+  const issuer = {
     url: `http://127.0.0.1:${server.port}`,
-    requests: [],
+    /** Paths asked for so far. */
+    requests: [] as string[],
+    /** The keys that it publishes. The first one signs. */
     keys: [await newSigningKey()],
-    answer: undefined,
-    addKey: async (alg, kid) => {
+    /** Answers a request instead of the issuer. */
+    answer: undefined as ((path: string) => Response | Promise<Response> | undefined) | undefined,
+    addKey: async (alg?: string, kid?: string): Promise<SigningKey> => {
       const key = await newSigningKey(alg, kid);
       issuer.keys.unshift(key);
       return key;
     },
-    sign: (claims, { now = clock(), key = issuer.keys[0]!, header = {} } = {}) => {
+    /** A token with these claims, besides `iss`, `iat` and `exp`, for which it is `now` (milliseconds since 1970). */
+    sign: (
+      claims: TestClaims,
+      how: { now?: number; key?: SigningKey; header?: Record<string, unknown> } = {},
+    ): Promise<string> => {
+      const { now = clock(), key = issuer.keys[0]!, header = {} } = how;
       const iat = Math.floor(now / 1000);
       const payload = JSON.stringify({ iss: issuer.url, iat, exp: iat + 300, ...claims });
       return new CompactSign(new TextEncoder().encode(payload))
         .setProtectedHeader({ alg: key.alg, kid: key.kid, typ: 'JWT', ...header })
         .sign(key.privateKey);
     },
-    job: (claims = githubClaims) => {
+    /** What GitHub sets for a job whose tokens have these claims. */
+    job: (claims: (audience: string) => TestClaims = githubClaims): Record<string, string> => {
       claimsOfJob = claims;
       return {
         ACTIONS_ID_TOKEN_REQUEST_URL: `${issuer.url}/job?api-version=2.0`,

@@ -5,6 +5,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { spawn } from 'bun';
 import { newPage } from './browser.ts';
+import { end } from './cleanup.ts';
 import { newHome, program, userCodeIn } from './cli.ts';
 import { headed, signIn } from './people.ts';
 import type { TestService } from './service.ts';
@@ -42,10 +43,7 @@ async function waitingLogin({ url }: TestService) {
   return {
     text: text.trimEnd(),
     link: `${url}/device?user_code=${userCodeIn(text)}`,
-    end: async () => {
-      child.kill();
-      await child.exited;
-    },
+    end: () => end(child),
   };
 }
 

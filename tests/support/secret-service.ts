@@ -6,7 +6,7 @@ import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BusValue, encodeMessage, incoming } from '@latchkey/client/internal/storage/session-bus';
-import { atExit, spawn } from './cleanup.ts';
+import { atExit, end, spawn } from './cleanup.ts';
 import { until } from './until.ts';
 
 export const hasSecretService = Boolean(Bun.which('dbus-daemon') && Bun.which('gnome-keyring-daemon'));
@@ -47,10 +47,7 @@ export async function startSecretService(home: string, password?: string) {
     /** For DBUS_SESSION_BUS_ADDRESS. */
     address,
     stop: async () => {
-      for (const child of [keyring, bus]) {
-        child.kill('SIGKILL');
-        await child.exited;
-      }
+      for (const child of [keyring, bus]) await end(child, 'SIGKILL');
     },
   };
 }
