@@ -11,7 +11,7 @@ const tap = (page: Page, name: string) => page.getByRole('button', { name, exact
 const asks = (page: Page) => titled(page, 'Let this device sign in as you?');
 
 test.each(['code', 'link'])(
-  'signing in with the emailed %s returns to the device code, which survives a reload and can be approved, and spends the link',
+  'signing in with the emailed %s returns to the device code, which survives a reload and can be approved',
   async (proof) => {
     const email = newAddress();
     const page = await newPage(phone);
@@ -25,15 +25,11 @@ test.each(['code', 'link'])(
     // The browser remembers that it asked when it gets the response, which the email can overtake.
     await page.getByLabel('Code from the email').waitFor();
     const mail = await mailTo(service.url, email);
-    const link = `${service.url}/magic-link#token=${linkTokenIn(mail)}`;
-    const elsewhere = await newPage(phone);
-    await elsewhere.goto(link);
-    await elsewhere.getByText('enter the code from the same email there').waitFor();
     if (proof === 'code') {
       await page.getByLabel('Code from the email').fill(codeIn(mail));
       await tap(page, 'Sign in');
     } else {
-      await page.goto(link);
+      await page.goto(`${service.url}/magic-link#token=${linkTokenIn(mail)}`);
       await tap(page, `Sign in as ${email}`);
     }
     await asks(page);
@@ -43,8 +39,5 @@ test.each(['code', 'link'])(
     await page.locator('#approve').tap();
     await titled(page, 'Approved');
     expect(await pollDevice(service.url, device)).toBe('tokens');
-    await elsewhere.getByLabel('Email address').fill(email);
-    await tap(elsewhere, 'Sign in');
-    await titled(elsewhere, 'This link no longer works');
   },
 );
