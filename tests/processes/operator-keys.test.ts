@@ -198,7 +198,7 @@ test('commands that change the key file at the same time lose no key', async () 
 test('whoever reads the key file, also after a kill, finds the old ring or the new one', async () => {
   const { env, ring, files } = await store();
   const rings = [ring(), `${generateKey()},${generateKey()}`];
-  const worker = join(import.meta.dir, '#support/key-file-worker.ts');
+  const worker = join(import.meta.dir, '../support/key-file-worker.ts');
   const seen = new Set<string>();
   for (let kills = 0; kills < 3; kills++) {
     const cwd = temporaryDirectory();
