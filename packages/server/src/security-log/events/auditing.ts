@@ -118,11 +118,8 @@ async function sweepLog(
  * tokens also seals the events of their sign-ins, but a refresh leaves no event.
  */
 export async function lastSeals(ctx: Context): Promise<ReadonlyMap<string, number>> {
-  const on = ctx.db.read;
-  const last = new Map<string, number>();
-  const rows = [...(await store.lastEventSeals(on, {})), ...(await store.lastChainSeals(on, {}))];
-  for (const { key_id, sealed_at } of rows) last.set(key_id, Math.max(last.get(key_id) ?? 0, sealed_at));
-  return last;
+  const rows = await store.lastSeals(ctx.db.read, {});
+  return new Map(rows.map(({ key_id, sealed_at }) => [key_id, sealed_at]));
 }
 
 /**

@@ -152,7 +152,7 @@ export async function recordOncePerHour(
   subject: string,
   cause: (tx: Executor) => Promise<void> = async () => {},
 ): Promise<void> {
-  const key = { user_id: event.userId, once: onceOf(ctx, event, subject) };
+  const key = onceOf(ctx, event, subject);
   if ((await store.findOnce(ctx.db.read, key)).length > 0) return;
   await ctx.db.transaction(async (tx) => {
     // Of several requests at once, the others wait here. A deletion of the account does, too.
@@ -174,16 +174,17 @@ export async function recordOncePerHourIn(
   event: NewEvent,
   subject: string,
 ): Promise<void> {
-  const once = onceOf(ctx, event, subject);
-  const key = { user_id: event.userId, once };
+  const key = onceOf(ctx, event, subject);
   if ((await store.findOnce(tx, key)).length > 0) return;
   const chain = await requireLog(tx, event.userId);
   if ((await store.findOnce(tx, key)).length > 0) return;
-  await append(ctx, tx, chain, event, once);
+  await append(ctx, tx, chain, event, key.once);
 }
 
-const onceOf = (ctx: Context, { type }: NewEvent, subject: string): string =>
-  `${type} ${subject} ${Math.floor(ctx.clock() / repeatIntervalMs)}`;
+const onceOf = (ctx: Context, { type, userId }: NewEvent, subject: string) => ({
+  user_id: userId,
+  once: `${type} ${subject} ${Math.floor(ctx.clock() / repeatIntervalMs)}`,
+});
 
 /** Records that an account, or someone targeting it, reached a rate limit: at most once an hour for each limit. */
 export const recordRateLimitReached = (

@@ -238,8 +238,8 @@ export const listEventsByPosition = statement<{ after: number; up_to: number; li
     .limit(p.limit),
 );
 
-/** The length of the id of a server key at the beginning of a MAC, before the dot. */
-const keyIdLength = 7;
+/** The id of a server key, which is at the beginning of a MAC, before the dot. */
+const keyIdOf = (mac: Expression<string>) => sql<string>`substr(${mac}, 1, 7)`;
 
 export const newestSeal = statement()((db) =>
   db
@@ -254,14 +254,17 @@ export const anyChainSeal = statement()((db) =>
   db.selectFrom('event_chains').select(['user_id', 'seal as mac']).where('seal', '<>', '').limit(1),
 );
 
-/** When each server key last sealed an event that is kept. Reads the whole log. */
-export const lastEventSeals = statement()((db) =>
+/** When each server key last sealed an event that is kept, or the ends of a log whose newest seal that is. Reads the whole log. */
+export const lastSeals = statement()((db) =>
   db
-    .selectFrom('events')
-    .select((e) => [
-      sql<string>`substr(mac, 1, ${sql.lit(keyIdLength)})`.as('key_id'),
-      e.fn.max('created_at').as('sealed_at'),
-    ])
+    .selectFrom(
+      db
+        .selectFrom('events')
+        .select(['mac', 'created_at as sealed_at'])
+        .unionAll(db.selectFrom('event_chains').select(['seal as mac', 'head_at as sealed_at']))
+        .as('sealed'),
+    )
+    .select((e) => [keyIdOf(e.ref('mac')).as('key_id'), e.fn.max('sealed_at').as('sealed_at')])
     .where('mac', '<>', '')
     .groupBy('key_id'),
 );
@@ -273,17 +276,5 @@ export const firstSealByAnother = statement<{ key_id: string; after: number }>()
     .select((e) => e.fn.min('created_at').as('sealed_at'))
     .where('created_at', '>', p.after)
     .where('mac', '<>', '')
-    .where(sql<string>`substr(mac, 1, ${sql.lit(keyIdLength)})`, '<>', p.key_id),
-);
-
-/** When each server key last sealed the ends of a log, of those whose seal is still the newest of its log. */
-export const lastChainSeals = statement()((db) =>
-  db
-    .selectFrom('event_chains')
-    .select((e) => [
-      sql<string>`substr(seal, 1, ${sql.lit(keyIdLength)})`.as('key_id'),
-      e.fn.max('head_at').as('sealed_at'),
-    ])
-    .where('seal', '<>', '')
-    .groupBy('key_id'),
+    .where((e) => e(keyIdOf(e.ref('mac')), '<>', p.key_id)),
 );

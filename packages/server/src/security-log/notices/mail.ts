@@ -102,15 +102,13 @@ function digestMessage(
 export const digestMail: Template = async (ctx, mail) => {
   const { reference: windowId, language } = referenceOf(mail);
   await store.closeWindow(ctx.db.single, { id: windowId });
-  const digest = { digest_id: digestIdOf(windowId, mail.recipient) };
-  const notices = await store.listDigest(ctx.db.read, { ...digest, limit: maxDigestNotices });
+  const digest_id = digestIdOf(windowId, mail.recipient);
+  const notices = await store.listDigest(ctx.db.read, { digest_id, limit: maxDigestNotices });
   const [newest] = notices;
-  const [counted] = await store.countDigest(ctx.db.read, digest);
-  if (!newest || !counted) return undefined;
+  if (!newest) return undefined;
   const listed = notices.map((notice) => ({ notice, link: linkOf(ctx, notice) }));
-  const count = Math.max(Number(counted.notices), listed.length);
   const writer = await writerForOwner(ctx, newest.user_id, language ?? newest.language);
-  return digestMessage(writer, newest.kind, listed, count);
+  return digestMessage(writer, newest.kind, listed, Number(newest.in_digest));
 };
 
 /** Mints the link when the mail is sent, identically if it has to be sent again. */

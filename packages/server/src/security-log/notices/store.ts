@@ -75,21 +75,16 @@ const ordinalOf = (db: Kysely<Tables>, sessionId: Expression<string | null>) =>
 
 export const findNotice = lookup((db, p) => db.selectFrom('notices').selectAll().where('id', '=', p.id));
 
+/** The newest notices of a digest, each with how many there are. */
 export const listDigest = statement<{ digest_id: string; limit: number }>()((db, p) =>
   db
     .selectFrom('notices')
     .selectAll()
+    .select((e) => e.fn.countAll<number>().over().as('in_digest'))
     .where('digest_id', '=', p.digest_id)
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
     .limit(p.limit),
-);
-
-export const countDigest = statement<{ digest_id: string }>()((db, p) =>
-  db
-    .selectFrom('notices')
-    .select((e) => e.fn.countAll<number>().as('notices'))
-    .where('digest_id', '=', p.digest_id),
 );
 
 /**
