@@ -2,6 +2,7 @@ import type { TokenSet } from '@latchkey/contract/tokens';
 import type { CallingService, Context, TokenRequest } from '../platform/context.ts';
 import { readHandle } from '../platform/crypto/handle.ts';
 import { idempotencyHash, programHash, senderHash } from '../platform/crypto/primitives.ts';
+import type { Executor } from '../platform/database/executor.ts';
 import { AuthError, accountDisabled, invalidGrant } from '../platform/errors.ts';
 import { type ClientInfo, networkKey, programOf } from '../platform/values/client-address.ts';
 import { recordOncePerHour } from '../security-log/events/events.ts';
@@ -292,20 +293,34 @@ async function answerReuse(
 /**
  * Records a retry. From another network or program, it may come from a device that has moved or from a copy
  * of the credentials, so the owner gets a notice, at most once an hour per network.
+ * @throws {AuthError} `invalid_grant`, `account_disabled`
  */
-function recordRetry(
+async function recordRetry(
   ctx: Context,
   event: { readonly userId: string; readonly sessionId: string; readonly client: ClientInfo },
   network: string,
   changes: readonly string[],
 ): Promise<void> {
-  if (changes.length === 0)
-    return recordOncePerHour(ctx, { ...event, type: 'refresh_retry' }, event.sessionId);
+  if (changes.length === 0) {
+    const retry = { ...event, type: 'refresh_retry' } as const;
+    return recordOncePerHour(ctx, retry, event.sessionId, (tx) => requireActive(ctx, tx, event.sessionId));
+  }
   const detail = { changed: changes.join(' ') };
   return recordOncePerHour(
     ctx,
     { ...event, type: 'refresh_retry_elsewhere', detail },
     `${event.sessionId} ${network}`,
-    (tx) => notify(ctx, tx, { ...event, kind: 'refresh_repeated_elsewhere' }),
+    async (tx) => {
+      await requireActive(ctx, tx, event.sessionId);
+      await notify(ctx, tx, { ...event, kind: 'refresh_repeated_elsewhere' });
+    },
   );
+}
+
+/** The session may have ended since it was read: then nothing is recorded, and the owner gets no notice. */
+async function requireActive(ctx: Context, tx: Executor, id: string): Promise<void> {
+  const [session] = await store.findSessionStatus(tx, { id });
+  const status = session ? sessionStatus(session, ctx.clock()) : 'ended';
+  if (status === 'disabled') throw accountDisabled();
+  if (status === 'ended') throw refused('ended');
 }
