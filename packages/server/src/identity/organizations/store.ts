@@ -130,15 +130,28 @@ export const findOtherOwner = statement<{ organization_id: string; user_id: stri
     .limit(sql.lit(1)),
 );
 
-/** Up to `limit` members to remove next, owners last. */
-export const listNextToLeave = statement<{ organization_id: string; limit: number }>()((db, p) =>
-  db
-    .selectFrom('memberships')
+/** Up to `limit` members to remove next, owners last. Reads no more than that many of each. */
+export const listNextToLeave = statement<{ organization_id: string; limit: number }>()((db, p) => {
+  const some = (isOwner: '=' | '<>') =>
+    db
+      .selectFrom('memberships')
+      .select(['user_id', 'role'])
+      .where('organization_id', '=', p.organization_id)
+      .where('role', isOwner, 'owner')
+      .limit(p.limit)
+      .as('some');
+  return db
+    .selectFrom(
+      db
+        .selectFrom(some('<>'))
+        .selectAll()
+        .unionAll(db.selectFrom(some('=')).selectAll())
+        .as('members'),
+    )
     .select('user_id')
-    .where('organization_id', '=', p.organization_id)
     .orderBy((e) => e('role', '=', 'owner'))
-    .limit(p.limit),
-);
+    .limit(p.limit);
+});
 
 /** The memberships of a user after a position in the list: oldest first, then by organization id. */
 export const listMemberships = statement<{ user_id: string } & PlaceInList>()((db, p) =>

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Context } from '../context.ts';
 import { sha256 } from '../crypto/primitives.ts';
 import { AuthError, pathNotFound, temporarilyUnavailable } from '../errors.ts';
-import { probeWrite } from '../rate-limits/store.ts';
+import { probe } from '../rate-limits/store.ts';
 import { isLoopbackHost } from '../values/loopback.ts';
 import { errorResponse } from './operations.ts';
 import type { Lifecycle, Routes } from './server.ts';
@@ -28,9 +28,9 @@ export function monitoringRoutes(
   });
 
   let checking: Promise<unknown> | undefined;
-  /** Fails unless the database accepts a write. Concurrent requests share a check, since anyone may ask. */
+  /** Fails unless the database can be read and accepts a write. Concurrent requests share a check, since anyone may ask. */
   const checkDatabase = (): Promise<unknown> => {
-    checking ??= probeWrite(ctx.db.single, ctx.clock()).finally(() => {
+    checking ??= probe(ctx.db, ctx.clock()).finally(() => {
       checking = undefined;
     });
     return checking;

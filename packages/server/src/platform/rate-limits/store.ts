@@ -1,4 +1,4 @@
-import type { Executor } from '../database/executor.ts';
+import type { Database } from '../database/executor.ts';
 import { statement } from '../database/statement.ts';
 import { sweepStatement } from '../database/sweep.ts';
 
@@ -26,9 +26,15 @@ export const countPoint = statement<{ key: string; now: number; ends_at: number 
 
 const probeKey = 'readiness';
 
-/** Fails unless the database takes a write. It counts in a window that limits nothing. */
-export const probeWrite = (on: Executor, now: number): Promise<unknown> =>
-  countPoint(on, { key: probeKey, now, ends_at: now });
+const findWindow = statement<{ key: string }>()((db, p) =>
+  db.selectFrom('rate_limits').select('points').where('key', '=', p.key),
+);
+
+/** Fails unless the database can be read and accepts a write. Uses a window that limits nothing. */
+export async function probe({ read, single }: Pick<Database, 'read' | 'single'>, now: number): Promise<void> {
+  await findWindow(read, { key: probeKey });
+  await countPoint(single, { key: probeKey, now, ends_at: now });
+}
 
 /** Subtracts one point from the window that ends in this span. Other windows of the key are not changed. */
 export const refundPoint = statement<{ key: string; ends_after: number; ends_before: number }>()((db, p) =>
