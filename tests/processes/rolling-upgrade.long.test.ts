@@ -49,10 +49,10 @@ function candidates(): string[] {
   return [...changes.map((commit) => `${commit}^1`), 'HEAD^1'];
 }
 
-const migrationsOf = (commit: string): string[] =>
-  linesIn(git('ls-tree', '--name-only', `${commit}:${migrationsFolder}`)).map((file) =>
-    file.replace(/\.ts$/, ''),
-  );
+function migrationsOf(commit: string): string[] {
+  const files = linesIn(git('ls-tree', '--name-only', `${commit}:${migrationsFolder}`));
+  return files.map((file) => file.replace(/\.ts$/, ''));
+}
 
 /** Writes the packages of a commit into a directory of their own. Returns the main file of its service. */
 function unpack(commit: string): string {
