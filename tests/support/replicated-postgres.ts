@@ -71,8 +71,9 @@ export async function startReplicatedPostgres({ diskSize }: { readonly diskSize?
     },
     /** Makes the standby a primary. Resolves when it accepts writes. */
     promoteStandby: (): Promise<void> => servers.control('standby', 'promote'),
+    /** Stops those that still run: after faults one may have ended by itself, which must not hide why a test failed. */
     stop: async (): Promise<void> => {
-      const left: Role[] = hasPrimary ? ['primary', 'standby'] : ['standby'];
+      const left = (['primary', 'standby'] as const).filter((name) => servers.isRunning(name));
       await Promise.all(left.map((name) => servers.control(name, '--mode=immediate', 'stop')));
     },
   };
