@@ -81,7 +81,7 @@ test('timeout and abort work although an injected fetch ignores its signal; noth
   expect(await call).toBe('aborted');
 });
 
-test('another server, a redirect, an endless response and a refused connection are told apart, in plain sentences', async () => {
+test('another server, a redirect, an endless response and a refused connection each have their own error, in plain sentences', async () => {
   const closedPort = createApi({ server: 'http://127.0.0.1:1' });
   for (const [api, path, expected] of [
     [otherApi(), '/', { code: 'not_latchkey' }],

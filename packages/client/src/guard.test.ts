@@ -115,7 +115,7 @@ test('the scheme is case-insensitive and the caller is everything the service sa
   });
 });
 
-test('a token without optional members makes a caller without them; keys and services are told apart', async () => {
+test('a token without optional members makes a caller without them; a key is not taken for a service', async () => {
   const caller = await callerWith({});
   const defaults = {
     tokenUse: 'access_token',

@@ -1,6 +1,6 @@
 /**
- * The alphabet of user codes. It has no vowels, so that no words appear, and no digits, so that nobody
- * confuses 0 and O or 1 and I.
+ * The alphabet of user codes. It has no vowels, so that no words appear, and no digits, so that 0 and O, or 1
+ * and I, are not confused.
  * @see RFC 8628 section 6.1
  */
 export const userCodeAlphabet = 'BCDFGHJKLMNPQRSTVWXZ';

@@ -47,7 +47,7 @@ test.each([
   ['one requested elsewhere', {}, undefined, { at: 'address' }],
   ['one requested here that cannot be checked', { sentTo: ada }, 'unreachable', oneClick],
   ['one requested elsewhere that cannot be checked', {}, 'rate_limited', { at: 'address' }],
-] as const)('%s shows its question or its end, and signs nobody in', async (_, found, code, step) => {
+] as const)('%s shows its question or its end, and does not sign in', async (_, found, code, step) => {
   const page = await open(found, { checks: [code] });
   expect(page.step.value).toEqual(step);
   expect(page.made).toEqual({ checks: 'token' in found ? 0 : 1, proofs: [], ends: 0 });

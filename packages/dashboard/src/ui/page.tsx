@@ -177,9 +177,9 @@ const isText = (value: unknown): value is string | number =>
   typeof value === 'string' || typeof value === 'number';
 
 /**
- * Makes each text the content of an element, instead of a text node that Preact keeps. A browser that translates a page replaces
- * text nodes: nobody would see what Preact then wrote into its own, and inserting something before one would fail. Space
- * between elements is left alone.
+ * Makes each text the content of an element, instead of a text node that Preact keeps. A browser that
+ * translates a page replaces text nodes: text that Preact then wrote into its own nodes would not appear, and
+ * inserting something before one of them would fail. Space between elements is left alone.
  */
 function renderTextsAsElements(): void {
   const next = options.vnode;

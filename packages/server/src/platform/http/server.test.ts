@@ -201,7 +201,7 @@ test('a browser that opens an unknown path gets the 404 page, with the headers o
   expect((await t.ask('HEAD', 'nowhere', { headers: browser })).status).toBe(404);
 });
 
-test('a program, and whoever asks for a path that only programs request, gets the error object for an unknown path', async () => {
+test('programs get the error object for an unknown path, and so do browsers where only programs send requests', async () => {
   for (const Accept of ['', '*/*', 'application/json, text/plain, */*'])
     expectError(await t.ask('GET', 'nowhere', { headers: { Accept } }), 'not_found');
   const api = ['api', 'api/', 'api/v1/nowhere', '%61pi/v1/x'];
