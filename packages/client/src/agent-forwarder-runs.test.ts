@@ -1,18 +1,15 @@
 // With which runs an agent forwards requests, and when it does not.
 
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { afterEach, describe, expect, test } from 'bun:test';
 import type { ServerResponse } from 'node:http';
 import { fetchOf, lossy } from '#support/client.ts';
 import { openForwarding, type Respond, tokenIn, valuesOf } from '#support/forwarding.ts';
+import { shared } from '#support/shared.ts';
 import { until } from '#support/until.ts';
 import type { AskedAccess } from './agent-server.ts';
 
-let scene: Awaited<ReturnType<typeof openForwarding>>;
-beforeAll(async () => {
-  scene = await openForwarding();
-});
+const scene = shared(openForwarding);
 afterEach(() => scene.reset());
-afterAll(() => scene.close());
 
 describe('a 401', () => {
   /** Answers 401 to a token the first time that it sees it, for as many tokens as that. */

@@ -1,11 +1,14 @@
 import { expect, test } from 'bun:test';
-import { onBothDatabases, type TestApp } from '#support/app.ts';
+import { openApp } from '#support/app.ts';
 import { apiOf, clockOf, codeOf, fetchOf, lossy } from '#support/client.ts';
+import { fresh } from '#support/shared.ts';
 import type { Clock } from './clock.ts';
 import { startDeviceLogin, type Wait } from './device-login.ts';
 
+const service = fresh(() => openApp('sqlite'));
+
 /** A machine whose clock runs `speed` times as fast as the service's; `before` is called before each wait. */
-const clockAtSpeed = (service: TestApp, speed: number, before = async () => {}): Clock => ({
+const clockAtSpeed = (speed: number, before: () => Promise<void>): Clock => ({
   now: () => service.ctx.clock() * speed,
   sleep: async (ms) => {
     await before();
@@ -13,94 +16,89 @@ const clockAtSpeed = (service: TestApp, speed: number, before = async () => {}):
   },
 });
 
-const outcomesOf = (service: TestApp): string[] =>
+const outcomes = (): string[] =>
   service.logs
     .map((line) => JSON.parse(line))
     .filter(({ route }) => route === '/api/v1/auth/token')
     .map(({ outcome }) => outcome);
 
-async function decide(service: TestApp, userCode: string, decision: 'approve' | 'deny'): Promise<void> {
+async function approve(userCode: string): Promise<void> {
   const { access_token } = await service.login();
   const json = { user_code: userCode };
-  const answer = await service.ask('POST', `/device/${decision}`, { json, token: access_token });
+  const answer = await service.ask('POST', '/device/approve', { json, token: access_token });
   expect(answer.status).toBe(204);
 }
 
-onBothDatabases('device login by the SDK', (open) => {
-  test('the tokens arrive with the approval, because the service holds the poll', async () => {
-    const service = await open();
-    const waits: Wait[] = [];
-    const login = await startDeviceLogin(apiOf(service));
-    const waiting = login.tokens({ onWait: (wait) => waits.push(wait) });
-    await service.untilWaiting(1, 15);
-    await decide(service, login.userCode, 'approve');
-    expect(outcomesOf(service).filter((outcome) => outcome !== 'ok')).toEqual([]);
-    expect((await waiting).access_token).toStartWith('lk_at_');
-    expect(waits).toEqual([]);
-  });
+test('the tokens arrive with the approval, because the service holds the poll', async () => {
+  const waits: Wait[] = [];
+  const login = await startDeviceLogin(apiOf(service));
+  const waiting = login.tokens({ onWait: (wait) => waits.push(wait) });
+  await service.untilWaiting(1, 15);
+  await approve(login.userCode);
+  expect(outcomes().filter((outcome) => outcome !== 'ok')).toEqual([]);
+  expect((await waiting).access_token).toStartWith('lk_at_');
+  expect(waits).toEqual([]);
+});
 
-  for (const speed of [0.8, 1.3, 2]) {
-    test(`a clock at ${speed} times the right speed completes the login without repeated slow_down responses`, async () => {
-      const service = await open();
-      let waits = 0;
-      const clock = clockAtSpeed(service, speed, async () => {
-        waits++;
-        if (waits === 25) await decide(service, login.userCode, 'approve');
-      });
-      const login = await startDeviceLogin(apiOf(service), { clock });
-      await login.tokens({ holdSeconds: 0 });
-      const slowed = outcomesOf(service).filter((outcome) => outcome === 'slow_down').length;
-      expect(slowed).toBeLessThanOrEqual(speed === 2 ? 5 : 0);
-      expect(outcomesOf(service).slice(-10)).toEqual([...Array(9).fill('authorization_pending'), 'ok']);
+test.each([0.8, 1.3, 2])(
+  'a clock at %d times the right speed completes the login without repeated slow_down responses',
+  async (speed) => {
+    let waits = 0;
+    const clock = clockAtSpeed(speed, async () => {
+      waits++;
+      if (waits === 25) await approve(login.userCode);
     });
-  }
+    const login = await startDeviceLogin(apiOf(service), { clock });
+    await login.tokens({ holdSeconds: 0 });
+    const slowed = outcomes().filter((outcome) => outcome === 'slow_down').length;
+    expect(slowed).toBeLessThanOrEqual(speed === 2 ? 5 : 0);
+    expect(outcomes().slice(-10)).toEqual([...Array(9).fill('authorization_pending'), 'ok']);
+  },
+);
 
-  test('lost token responses are requested again with the same key', async () => {
-    const service = await open();
-    const { fetch, loseNext, sent } = lossy(fetchOf(service));
-    const login = await startDeviceLogin(apiOf(service, fetch), { clock: clockOf(service) });
-    await decide(service, login.userCode, 'approve');
-    loseNext(2);
-    const waits: Wait[] = [];
-    const tokens = await login.tokens({ onWait: (wait) => waits.push(wait) });
-    expect(outcomesOf(service)).toEqual(['ok', 'ok', 'ok']);
-    const keys = sent.slice(1).map((request) => request.headers.get('Idempotency-Key'));
-    expect(new Set(keys).size).toBe(1);
-    expect(keys[0]).toMatch(/^[\x21-\x7e]{1,128}$/);
-    expect(waits.map(({ seconds, because }) => [seconds, because])).toEqual([
-      [12, 'unreachable'],
-      [12, 'unreachable'],
-    ]);
-    expect((await service.ask('POST', '/refresh', { json: tokens })).status).toBe(200);
+test('lost token responses are requested again with the same key', async () => {
+  const { fetch, loseNext, sent } = lossy(fetchOf(service));
+  const login = await startDeviceLogin(apiOf(service, fetch), { clock: clockOf(service) });
+  await approve(login.userCode);
+  loseNext(2);
+  const waits: Wait[] = [];
+  const tokens = await login.tokens({ onWait: (wait) => waits.push(wait) });
+  expect(outcomes()).toEqual(['ok', 'ok', 'ok']);
+  const keys = sent.slice(1).map((request) => request.headers.get('Idempotency-Key'));
+  expect(new Set(keys).size).toBe(1);
+  expect(keys[0]).toMatch(/^[\x21-\x7e]{1,128}$/);
+  expect(waits.map(({ seconds, because }) => [seconds, because])).toEqual([
+    [12, 'unreachable'],
+    [12, 'unreachable'],
+  ]);
+  expect((await service.ask('POST', '/refresh', { json: tokens })).status).toBe(200);
+});
+
+test('a login that is cancelled, or aborted while its code is on its way, cannot be approved, nor its session used', async () => {
+  const { access_token: token } = await service.login();
+  const approved = async (user_code: string) => {
+    const { status, body } = await service.ask('POST', '/device/approve', { json: { user_code }, token });
+    return status === 204 ? 'approved' : body.error;
+  };
+  const pending = await startDeviceLogin(apiOf(service), { clock: clockOf(service) });
+  await pending.cancel();
+  expect(await approved(pending.userCode)).toBe('invalid_grant');
+  expect(await codeOf(pending.tokens())).toBe('invalid_grant');
+  const started = await startDeviceLogin(apiOf(service), { clock: clockOf(service) });
+  expect(await approved(started.userCode)).toBe('approved');
+  const tokens = await started.tokens();
+  await started.cancel();
+  expect((await service.ask('GET', '/me', { token: tokens.access_token })).status).toBe(401);
+
+  const stop = new AbortController();
+  let code = '';
+  const api = apiOf(service, async (url, init) => {
+    const response = await fetchOf(service)(url, init);
+    if (!url.endsWith('/device')) return response;
+    code = (await response.clone().json()).user_code;
+    stop.abort();
+    return response;
   });
-
-  test('a login that is cancelled, or aborted while its code is on its way, cannot be approved, nor its session used', async () => {
-    const service = await open();
-    const { access_token: token } = await service.login();
-    const approve = async (user_code: string) => {
-      const { status, body } = await service.ask('POST', '/device/approve', { json: { user_code }, token });
-      return status === 204 ? 'approved' : body.error;
-    };
-    const pending = await startDeviceLogin(apiOf(service), { clock: clockOf(service) });
-    await pending.cancel();
-    expect(await approve(pending.userCode)).toBe('invalid_grant');
-    expect(await codeOf(pending.tokens())).toBe('invalid_grant');
-    const started = await startDeviceLogin(apiOf(service), { clock: clockOf(service) });
-    expect(await approve(started.userCode)).toBe('approved');
-    const tokens = await started.tokens();
-    await started.cancel();
-    expect((await service.ask('GET', '/me', { token: tokens.access_token })).status).toBe(401);
-
-    const stop = new AbortController();
-    let code = '';
-    const api = apiOf(service, async (url, init) => {
-      const response = await fetchOf(service)(url, init);
-      if (!url.endsWith('/device')) return response;
-      code = (await response.clone().json()).user_code;
-      stop.abort();
-      return response;
-    });
-    expect(await codeOf(startDeviceLogin(api, { signal: stop.signal }))).toBe('aborted');
-    expect(await approve(code)).toBe('invalid_grant');
-  });
+  expect(await codeOf(startDeviceLogin(api, { signal: stop.signal }))).toBe('aborted');
+  expect(await approved(code)).toBe('invalid_grant');
 });

@@ -1,17 +1,19 @@
 // Failures that must never remove a stored login: networks, busy servers, other servers, failing stores, aborts.
 
 import { expect, test } from 'bun:test';
-import { onBothDatabases, openApp, type TestApp } from '#support/app.ts';
+import { openApp } from '#support/app.ts';
 import { apiOf, clockOf, codeOf, loggedIn, loginOf, storedSession } from '#support/client.ts';
+import { fresh } from '#support/shared.ts';
 import { credentialStore, type Storage } from './credentials.ts';
 import { LatchkeyError } from './errors.ts';
 import { openSession } from './session.ts';
 import { memoryStorage } from './storage/memory-storage.ts';
 
+const service = fresh(() => openApp('sqlite'));
 const fourHours = 14_400;
 
 /** A stored login whose access token has expired. */
-async function expired(service: TestApp, storage?: Storage) {
+async function expired(storage?: Storage) {
   const login = await loggedIn(service, storage);
   service.pass(fourHours);
   return login;
@@ -44,28 +46,24 @@ const notRefusals: Record<string, () => Response> = {
   },
 };
 
-onBothDatabases('a stored login', (open) => {
-  test('survives every response but a refusal by its own service, and works afterwards', async () => {
-    const service = await open();
-    const { store, wire, session } = await expired(service);
-    const before = await store.read();
-    for (const [name, respond] of Object.entries(notRefusals)) {
-      wire.replace = respond;
-      const error = await session.accessToken().catch((thrown: unknown) => thrown);
-      expect([name, error]).toEqual([name, expect.any(LatchkeyError)]);
-      expect({ ...(await store.read()), refresh_started_at: 0 }).toEqual({
-        ...before!,
-        refresh_started_at: 0,
-      });
-    }
-    expect(wire.sent.some(({ url }) => url.includes('evil'))).toBe(false);
-    wire.replace = () => undefined;
-    expect(await session.accessToken()).toStartWith('lk_at_');
-  });
+test('a stored login survives every response but a refusal by its own service, and works afterwards', async () => {
+  const { store, wire, session } = await expired();
+  const before = await store.read();
+  for (const [name, respond] of Object.entries(notRefusals)) {
+    wire.replace = respond;
+    const error = await session.accessToken().catch((thrown: unknown) => thrown);
+    expect([name, error]).toEqual([name, expect.any(LatchkeyError)]);
+    expect({ ...(await store.read()), refresh_started_at: 0 }).toEqual({
+      ...before!,
+      refresh_started_at: 0,
+    });
+  }
+  expect(wire.sent.some(({ url }) => url.includes('evil'))).toBe(false);
+  wire.replace = () => undefined;
+  expect(await session.accessToken()).toStartWith('lk_at_');
 });
 
 test('no refresh is sent if the store cannot be written, and one that cannot be stored is repeated later', async () => {
-  const service = await openApp('sqlite');
   const storage = memoryStorage();
   let broken = false;
   const failing: Storage = {
@@ -75,7 +73,7 @@ test('no refresh is sent if the store cannot be written, and one that cannot be 
       await storage.write(document);
     },
   };
-  const { wire, session, store } = await expired(service, failing);
+  const { wire, session, store } = await expired(failing);
   broken = true;
   expect(await codeOf(session.accessToken())).toBe('store_failed');
   expect(wire.sent).toEqual([]);
@@ -94,7 +92,6 @@ test('no refresh is sent if the store cannot be written, and one that cannot be 
 });
 
 test('a login stored at the moment of removal is not removed', async () => {
-  const service = await openApp('sqlite');
   const storage = memoryStorage();
   let meanwhile: (() => Promise<void>) | undefined;
   const raced: Storage = {
@@ -106,7 +103,7 @@ test('a login stored at the moment of removal is not removed', async () => {
       return storage.lock(name, work, options);
     },
   };
-  const { wire, session, store } = await expired(service, raced);
+  const { wire, session, store } = await expired(raced);
   const { access_token } = await storedSession(store);
   await service.ask('POST', '/revoke', { token: (await service.login()).access_token });
   wire.before = async () => {
@@ -121,13 +118,12 @@ test('a login stored at the moment of removal is not removed', async () => {
 });
 
 test('a token that still works is returned when its early refresh fails for any reason', async () => {
-  const service = await openApp('sqlite');
   for (const fail of [
     { write: () => Promise.reject(new LatchkeyError('store_failed', 'read-only')) },
     { lock: () => Promise.reject(new LatchkeyError('lock_timeout', 'busy')) },
   ] satisfies Partial<Storage>[]) {
     const storage = memoryStorage();
-    const { store } = await expired(service, storage);
+    const { store } = await expired(storage);
     const tokens = await service.deviceLogin(await service.login());
     await store.put(loginOf(store.server, tokens, service.ctx.clock() - 14_300_000));
     const broken = credentialStore({ ...storage, ...fail }, store.server);
@@ -137,8 +133,7 @@ test('a token that still works is returned when its early refresh fails for any 
 });
 
 test('an aborted caller does not affect the others, and the refresh is aborted with its last caller', async () => {
-  const service = await openApp('sqlite');
-  const { wire, session, store } = await expired(service);
+  const { wire, session, store } = await expired();
   expect(await codeOf(session.accessToken({ signal: AbortSignal.abort() }))).toBe('aborted');
   expect(wire.sent).toEqual([]);
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
-import { onBothDatabases, type TestApp } from '#support/app.ts';
+import { openApp, type TestApp } from '#support/app.ts';
 import { apiOf, clockOf, codeOf, loggedIn, loginOf, storedSession } from '#support/client.ts';
+import { fresh } from '#support/shared.ts';
 import { setDisabled } from '../../server/src/identity/account/account.ts';
 import { createApi } from './api.ts';
 import { credentialStore, expireAccessToken, tokenMembers } from './credentials.ts';
@@ -9,210 +10,200 @@ import { memoryStorage } from './storage/memory-storage.ts';
 
 const fourHours = 14_400;
 
-const outcomesOf = (service: TestApp, route: string): string[] =>
-  service.logs
+const service = fresh(() => openApp('sqlite'));
+
+const outcomesOf = (route: string, of: TestApp = service): string[] =>
+  of.logs
     .map((line) => JSON.parse(line))
     .filter((line) => line.route === `/api/v1/auth/${route}`)
     .map(({ detail, outcome }) => detail ?? outcome);
 
-onBothDatabases('a session of the SDK', (open) => {
-  test('returns the stored token without a request while it is fresh', async () => {
-    const service = await open();
-    const { open: session, wire, store } = await loggedIn(service);
-    expect(await session().accessToken()).toBe((await storedSession(store)).access_token);
-    service.pass(fourHours - 400);
-    expect(await session().accessToken()).toBe((await storedSession(store)).access_token);
-    expect(wire.sent).toEqual([]);
-    service.pass(150);
-    await session().accessToken();
-    expect(outcomesOf(service, 'refresh')).toEqual(['rotated']);
-  });
+test('returns the stored token without a request while it is fresh', async () => {
+  const { open: session, wire, store } = await loggedIn(service);
+  expect(await session().accessToken()).toBe((await storedSession(store)).access_token);
+  service.pass(fourHours - 400);
+  expect(await session().accessToken()).toBe((await storedSession(store)).access_token);
+  expect(wire.sent).toEqual([]);
+  service.pass(150);
+  await session().accessToken();
+  expect(outcomesOf('refresh')).toEqual(['rotated']);
+});
 
-  test('50 concurrent calls, in two sessions on one store, share one refresh and get the same token', async () => {
-    const service = await open();
-    const { open: session, works } = await loggedIn(service);
-    service.pass(fourHours);
-    const [one, other] = [session(), session()];
-    const asked = Array.from({ length: 50 }, (_, n) => (n % 2 ? one : other).accessToken());
-    const tokens = new Set(await Promise.all(asked));
-    expect(tokens.size).toBe(1);
-    expect(await works([...tokens][0]!)).toBe(true);
-    expect(outcomesOf(service, 'refresh')).toEqual(['rotated']);
-  });
+test('50 concurrent calls, in two sessions on one store, share one refresh and get the same token', async () => {
+  const { open: session, works } = await loggedIn(service);
+  service.pass(fourHours);
+  const [one, other] = [session(), session()];
+  const asked = Array.from({ length: 50 }, (_, n) => (n % 2 ? one : other).accessToken());
+  const tokens = new Set(await Promise.all(asked));
+  expect(tokens.size).toBe(1);
+  expect(await works([...tokens][0]!)).toBe(true);
+  expect(outcomesOf('refresh')).toEqual(['rotated']);
+});
 
-  test('a lost refresh response is requested again with the same key and brings the same tokens', async () => {
-    const service = await open();
-    const { open: session, wire, store, works } = await loggedIn(service);
-    const before = await storedSession(store);
-    service.pass(fourHours);
-    wire.loseNext(2);
-    const token = await session().accessToken();
-    expect(await works(token)).toBe(true);
-    expect(outcomesOf(service, 'refresh')).toEqual(['rotated', 'retry', 'retry']);
-    const keys = wire.sent.map((request) => request.headers.get('Idempotency-Key'));
-    expect(keys).toEqual(Array(3).fill(before.idempotency_key));
-    const after = await storedSession(store);
-    expect(after.access_token).toBe(token);
-    expect(after.refresh_token).not.toBe(before.refresh_token);
-    expect(after.idempotency_key).not.toBe(before.idempotency_key);
-    expect(after.refresh_started_at).toBeUndefined();
-  });
+test('a lost refresh response is requested again with the same key and brings the same tokens', async () => {
+  const { open: session, wire, store, works } = await loggedIn(service);
+  const before = await storedSession(store);
+  service.pass(fourHours);
+  wire.loseNext(2);
+  const token = await session().accessToken();
+  expect(await works(token)).toBe(true);
+  expect(outcomesOf('refresh')).toEqual(['rotated', 'retry', 'retry']);
+  const keys = wire.sent.map((request) => request.headers.get('Idempotency-Key'));
+  expect(keys).toEqual(Array(3).fill(before.idempotency_key));
+  const after = await storedSession(store);
+  expect(after.access_token).toBe(token);
+  expect(after.refresh_token).not.toBe(before.refresh_token);
+  expect(after.idempotency_key).not.toBe(before.idempotency_key);
+  expect(after.refresh_started_at).toBeUndefined();
+});
 
-  test('a copy of the credentials can repeat the next refresh, and none after it', async () => {
-    const service = await open();
-    const { open: session, store, works } = await loggedIn(service);
-    const copy = credentialStore(memoryStorage(), store.server);
-    await copy.put(await storedSession(store));
-    const thief = openSession({ api: apiOf(service), store: copy, clock: clockOf(service) });
-    service.pass(fourHours);
-    const token = await session().accessToken();
-    expect(await thief.accessToken()).toBe(token);
+test('a copy of the credentials can repeat the next refresh, and none after it', async () => {
+  const { open: session, store, works } = await loggedIn(service);
+  const copy = credentialStore(memoryStorage(), store.server);
+  await copy.put(await storedSession(store));
+  const thief = openSession({ api: apiOf(service), store: copy, clock: clockOf(service) });
+  service.pass(fourHours);
+  const token = await session().accessToken();
+  expect(await thief.accessToken()).toBe(token);
 
-    service.pass(fourHours);
-    const next = await session().accessToken();
-    expect(await codeOf(thief.accessToken())).toBe('login_over');
-    expect(await works(next)).toBe(true);
-    expect(await session().accessToken()).toBe(next);
-  });
+  service.pass(fourHours);
+  const next = await session().accessToken();
+  expect(await codeOf(thief.accessToken())).toBe('login_over');
+  expect(await works(next)).toBe(true);
+  expect(await session().accessToken()).toBe(next);
+});
 
-  test('a refused refresh is repeated with the key that another process has stored for the same token', async () => {
-    const service = await open();
-    const { open: session, wire, store, works } = await loggedIn(service);
-    const before = await storedSession(store);
-    service.pass(fourHours);
-    // Without a working lock, two processes may store the same token with different keys.
-    wire.before = async () => {
-      wire.before = async () => {};
-      const other = { ...before, idempotency_key: 'stored last' };
-      await store.put(other);
-      await service.ask('POST', '/refresh', {
-        json: { refresh_token: before.refresh_token },
-        headers: { 'Idempotency-Key': other.idempotency_key },
-      });
-    };
-    expect(await works(await session().accessToken())).toBe(true);
-    expect(wire.sent.map((request) => request.headers.get('Idempotency-Key'))).toEqual([
-      before.idempotency_key,
-      'stored last',
-    ]);
-    expect(outcomesOf(service, 'refresh')).toEqual(['rotated', 'race', 'retry']);
-  });
-
-  test('a repeated response whose token has expired is followed by another refresh', async () => {
-    const service = await open({ settings: { LATCHKEY_ACCESS_TOKEN_TTL: '60' } });
-    const { open: session, wire, store, works } = await loggedIn(service);
-    const before = await storedSession(store);
-    wire.loseNext(4);
-    expect(await codeOf(session().renew(before.access_token))).toBe('unreachable');
-    service.pass(120);
-    expect(await works(await session().accessToken())).toBe(true);
-    expect(outcomesOf(service, 'refresh').slice(-2)).toEqual(['retry', 'rotated']);
-  });
-
-  test('a login that the service refuses for good is removed, and a newer one is kept', async () => {
-    const service = await open();
-    const { open: session, browser, store } = await loggedIn(service);
-    await service.ask('POST', '/revoke', { token: browser.access_token });
-    service.pass(fourHours);
-    expect(await codeOf(session().accessToken())).toBe('login_over');
-    expect(await store.read()).toBeNull();
-    expect(await codeOf(session().accessToken())).toBe('not_logged_in');
-
-    const next = await loggedIn(service);
-    await service.ask('POST', '/revoke', { token: next.browser.access_token });
-    service.pass(fourHours);
-    const fresh = { ...(await storedSession(next.store)), refresh_token: 'another', access_token: 'fresh' };
-    next.wire.before = async () => {
-      const login = { ...fresh, access_token_expires_at: service.ctx.clock() + 1000 };
-      await next.store.put(login);
-    };
-    expect(await next.open().accessToken()).toBe('fresh');
-    expect((await storedSession(next.store)).refresh_token).toBe('another');
-  });
-
-  test('a disabled account is reported as such, and its stored login is kept until logout', async () => {
-    const service = await open();
-    const { open: session, store } = await loggedIn(service);
-    await setDisabled(service.ctx, 'ada@example.com', true);
-    service.pass(fourHours);
-    expect(await codeOf(session().accessToken())).toBe('account_disabled');
-    expect(await store.read()).not.toBeNull();
-    await session().logout();
-    expect(await store.read()).toBeNull();
-  });
-
-  test('a rejected token is refreshed once, and the call repeated once', async () => {
-    const service = await open();
-    const { open: session, wire, store } = await loggedIn(service);
-    const broken = { ...(await storedSession(store)), access_token: 'lk_at_broken' };
-    await store.put(broken);
-    const one = session();
-    const profiles = await Promise.all(Array.from({ length: 10 }, () => one.call('getProfile')));
-    expect(new Set(profiles.map(({ email }) => email))).toEqual(new Set(['ada@example.com']));
-    expect(outcomesOf(service, 'refresh')).toEqual(['rotated']);
-    expect(outcomesOf(service, 'me')).toHaveLength(20);
-
-    // If every access token is rejected, the call is sent twice and no more.
-    wire.sent.length = 0;
-    wire.replace = (url) => (url.endsWith('/me') ? refusal() : undefined);
-    expect(await codeOf(one.call('getProfile'))).toBe('invalid_token');
-    expect(wire.sent.map(({ url }) => url.replace(/.*auth/, ''))).toEqual(['/me', '/refresh', '/me']);
-    expect(await store.read()).not.toBeNull();
-  });
-
-  test('fetch sends the token only to the service, and repeats the request once after a 401', async () => {
-    const service = await open();
-    const { open: session, wire, store } = await loggedIn(service);
-    const one = session();
-    expect((await one.fetch('/api/v1/auth/me')).status).toBe(200);
-    await store.put({ ...(await storedSession(store)), access_token: 'lk_at_broken' });
-    const patched = await one.fetch(`${one.server}/api/v1/auth/me`, {
-      method: 'PATCH',
-      headers: { 'Content-Type': 'application/json' },
-      body: '{"name":"Ada L"}',
+test('a refused refresh is repeated with the key that another process has stored for the same token', async () => {
+  const { open: session, wire, store, works } = await loggedIn(service);
+  const before = await storedSession(store);
+  service.pass(fourHours);
+  // Without a working lock, two processes may store the same token with different keys.
+  wire.before = async () => {
+    wire.before = async () => {};
+    const other = { ...before, idempotency_key: 'stored last' };
+    await store.put(other);
+    await service.ask('POST', '/refresh', {
+      json: { refresh_token: before.refresh_token },
+      headers: { 'Idempotency-Key': other.idempotency_key },
     });
-    expect((await patched.json()).name).toBe('Ada L');
-    expect(outcomesOf(service, 'refresh')).toEqual(['rotated']);
+  };
+  expect(await works(await session().accessToken())).toBe(true);
+  expect(wire.sent.map((request) => request.headers.get('Idempotency-Key'))).toEqual([
+    before.idempotency_key,
+    'stored last',
+  ]);
+  expect(outcomesOf('refresh')).toEqual(['rotated', 'race', 'retry']);
+});
 
-    wire.sent.length = 0;
-    wire.replace = () => new Response('', { status: 401 });
-    await one.fetch('https://elsewhere.example/', { headers: { 'X-Own': '1' } });
-    expect(wire.sent.map(({ headers }) => [...headers.keys()])).toEqual([['x-own']]);
-    const { promise: silence } = Promise.withResolvers<Response>();
-    const hanging = openSession({
-      api: apiOf(service, () => silence),
-      store,
-      clock: clockOf(service),
-      fetchTimeoutMs: 20,
-    });
-    expect(await codeOf(hanging.fetch('/'))).toBe('timeout');
-    const stream = new Blob(['x']).stream();
-    expect((await one.fetch('/', { method: 'POST', body: stream })).status).toBe(401);
-    expect(wire.sent).toHaveLength(2);
+test('a repeated response whose token has expired is followed by another refresh', async () => {
+  const own = await openApp('sqlite', { settings: { LATCHKEY_ACCESS_TOKEN_TTL: '60' } });
+  const { open: session, wire, store, works } = await loggedIn(own);
+  const before = await storedSession(store);
+  wire.loseNext(4);
+  expect(await codeOf(session().renew(before.access_token))).toBe('unreachable');
+  own.pass(120);
+  expect(await works(await session().accessToken())).toBe(true);
+  expect(outcomesOf('refresh', own).slice(-2)).toEqual(['retry', 'rotated']);
+});
+
+test('a login that the service refuses for good is removed, and a newer one is kept', async () => {
+  const { open: session, browser, store } = await loggedIn(service);
+  await service.ask('POST', '/revoke', { token: browser.access_token });
+  service.pass(fourHours);
+  expect(await codeOf(session().accessToken())).toBe('login_over');
+  expect(await store.read()).toBeNull();
+  expect(await codeOf(session().accessToken())).toBe('not_logged_in');
+
+  const next = await loggedIn(service);
+  await service.ask('POST', '/revoke', { token: next.browser.access_token });
+  service.pass(fourHours);
+  const fresh = { ...(await storedSession(next.store)), refresh_token: 'another', access_token: 'fresh' };
+  next.wire.before = async () => {
+    const login = { ...fresh, access_token_expires_at: service.ctx.clock() + 1000 };
+    await next.store.put(login);
+  };
+  expect(await next.open().accessToken()).toBe('fresh');
+  expect((await storedSession(next.store)).refresh_token).toBe('another');
+});
+
+test('a disabled account is reported as such, and its stored login is kept until logout', async () => {
+  const { open: session, store } = await loggedIn(service);
+  await setDisabled(service.ctx, 'ada@example.com', true);
+  service.pass(fourHours);
+  expect(await codeOf(session().accessToken())).toBe('account_disabled');
+  expect(await store.read()).not.toBeNull();
+  await session().logout();
+  expect(await store.read()).toBeNull();
+});
+
+test('a rejected token is refreshed once, and the call repeated once', async () => {
+  const { open: session, wire, store } = await loggedIn(service);
+  const broken = { ...(await storedSession(store)), access_token: 'lk_at_broken' };
+  await store.put(broken);
+  const one = session();
+  const profiles = await Promise.all(Array.from({ length: 10 }, () => one.call('getProfile')));
+  expect(new Set(profiles.map(({ email }) => email))).toEqual(new Set(['ada@example.com']));
+  expect(outcomesOf('refresh')).toEqual(['rotated']);
+  expect(outcomesOf('me')).toHaveLength(20);
+
+  // If every access token is rejected, the call is sent twice and no more.
+  wire.sent.length = 0;
+  wire.replace = (url) => (url.endsWith('/me') ? refusal() : undefined);
+  expect(await codeOf(one.call('getProfile'))).toBe('invalid_token');
+  expect(wire.sent.map(({ url }) => url.replace(/.*auth/, ''))).toEqual(['/me', '/refresh', '/me']);
+  expect(await store.read()).not.toBeNull();
+});
+
+test('fetch sends the token only to the service, and repeats the request once after a 401', async () => {
+  const { open: session, wire, store } = await loggedIn(service);
+  const one = session();
+  expect((await one.fetch('/api/v1/auth/me')).status).toBe(200);
+  await store.put({ ...(await storedSession(store)), access_token: 'lk_at_broken' });
+  const patched = await one.fetch(`${one.server}/api/v1/auth/me`, {
+    method: 'PATCH',
+    headers: { 'Content-Type': 'application/json' },
+    body: '{"name":"Ada L"}',
   });
+  expect((await patched.json()).name).toBe('Ada L');
+  expect(outcomesOf('refresh')).toEqual(['rotated']);
 
-  test('logout ends this session or all of them, and removes the stored login only once the service has confirmed', async () => {
-    const service = await open();
-    const { open: session, wire, store, browser } = await loggedIn(service);
-    wire.replace = () => new Response('', { status: 502 });
-    expect(await codeOf(session().logout())).toBe('temporarily_unavailable');
-    wire.replace = () => new Response(null, { status: 204 });
-    expect(await codeOf(session().logout())).toBe('not_latchkey');
-    expect(await store.read()).not.toBeNull();
-    wire.replace = () => undefined;
-    // The response is lost; the second time, the service no longer knows the session.
-    wire.loseNext(1);
-    expect(await codeOf(session().logout())).toBe('unreachable');
-    await session().logout();
-    expect(await store.read()).toBeNull();
-    expect(await codeOf(session().logout())).toBe('not_logged_in');
-    expect((await service.ask('GET', '/me', { token: browser.access_token })).status).toBe(200);
-
-    await store.put(loginOf(session().server, await service.deviceLogin(browser), service.ctx.clock()));
-    await session().logout({ everywhere: true });
-    expect(await store.read()).toBeNull();
-    expect((await service.ask('GET', '/me', { token: browser.access_token })).status).toBe(401);
+  wire.sent.length = 0;
+  wire.replace = () => new Response('', { status: 401 });
+  await one.fetch('https://elsewhere.example/', { headers: { 'X-Own': '1' } });
+  expect(wire.sent.map(({ headers }) => [...headers.keys()])).toEqual([['x-own']]);
+  const { promise: silence } = Promise.withResolvers<Response>();
+  const hanging = openSession({
+    api: apiOf(service, () => silence),
+    store,
+    clock: clockOf(service),
+    fetchTimeoutMs: 20,
   });
+  expect(await codeOf(hanging.fetch('/'))).toBe('timeout');
+  const stream = new Blob(['x']).stream();
+  expect((await one.fetch('/', { method: 'POST', body: stream })).status).toBe(401);
+  expect(wire.sent).toHaveLength(2);
+});
+
+test('logout ends this session or all of them, and removes the stored login only once the service has confirmed', async () => {
+  const { open: session, wire, store, browser } = await loggedIn(service);
+  wire.replace = () => new Response('', { status: 502 });
+  expect(await codeOf(session().logout())).toBe('temporarily_unavailable');
+  wire.replace = () => new Response(null, { status: 204 });
+  expect(await codeOf(session().logout())).toBe('not_latchkey');
+  expect(await store.read()).not.toBeNull();
+  wire.replace = () => undefined;
+  // The response is lost; the second time, the service no longer knows the session.
+  wire.loseNext(1);
+  expect(await codeOf(session().logout())).toBe('unreachable');
+  await session().logout();
+  expect(await store.read()).toBeNull();
+  expect(await codeOf(session().logout())).toBe('not_logged_in');
+  expect((await service.ask('GET', '/me', { token: browser.access_token })).status).toBe(200);
+
+  await store.put(loginOf(session().server, await service.deviceLogin(browser), service.ctx.clock()));
+  await session().logout({ everywhere: true });
+  expect(await store.read()).toBeNull();
+  expect((await service.ask('GET', '/me', { token: browser.access_token })).status).toBe(401);
 });
 
 test('a token is due when 300 s or a tenth of its lifetime is left, whichever is less', () => {
