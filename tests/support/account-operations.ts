@@ -1,6 +1,7 @@
 // Every operation that writes to an account: what it sends, and what it answers and leaves if it runs alone. The tests of
 // `tests/invariants/` and `trust/feed/causes.test.ts` run all of them: alone, in pairs, and while their session ends.
 
+import { expect } from 'bun:test';
 import { generateKeyPairSync } from 'node:crypto';
 import { endpoints } from '@latchkey/contract/endpoints';
 import { sweepsOf, templates } from '../../packages/server/src/app.ts';
@@ -507,3 +508,26 @@ export const operations: readonly (readonly [string, Operation])[] = [
     ([name, operation]) => [name in byEndpoint ? `${name} of all` : name, operation] as const,
   ),
 ];
+
+/**
+ * Uses once, on this node, what an account has tokens, codes and links for: all of it must be good, wherever it was made. Returns
+ * the responses by the names of the operations.
+ */
+export async function useEverything(
+  node: TestApp,
+  scene: AccountScene,
+): Promise<ReadonlyMap<string, Partial<Answer>>> {
+  const named = new Map(operations);
+  const answers = new Map<string, Partial<Answer>>();
+  for (const name of [
+    ...['use of a session', 'refresh repeated', 'refresh', 'exchange by a service', 'exchange by a page'],
+    ...['issueToken', 'approveDevice', 'redemption of a code', 'loginWithPasskey', 'putMember'],
+    ...['verifyMagicLink by code', 'revoke by the key itself', 'verifyEmailChange', 'disownNotice'],
+  ]) {
+    const { run, status } = named.get(name)!;
+    const answer = await run(node, scene, 0);
+    expect([name, answer.status]).toEqual([name, status]);
+    answers.set(name, answer);
+  }
+  return answers;
+}

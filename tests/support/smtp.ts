@@ -45,16 +45,10 @@ export async function startSmtp({ offersTls = false, onMail }: SmtpOptions = {})
   const failing = new Map<string, 451 | 550 | 'hang'>();
   const attempts = new Map<string, number>();
   let hanging: ((error: Error) => void)[] = [];
-  const refused = (code: number) => Object.assign(new Error(`no ${code}`), { responseCode: code });
+  const refused = (code: number, address: string) =>
+    Object.assign(new Error(`no ${code} for ${address}`), { responseCode: code });
   let trouble: MailTrouble | undefined;
   const sockets = new Set<Socket>();
-  let failure = { left: 0, code: 451, message: '', at: 'rcpt' };
-
-  const refusal = (at: 'rcpt' | 'data'): Error | undefined => {
-    if (failure.left === 0 || failure.at !== at) return undefined;
-    failure.left -= 1;
-    return Object.assign(new Error(failure.message), { responseCode: failure.code });
-  };
 
   const server = new SMTPServer({
     authOptional: true,
@@ -69,15 +63,13 @@ export async function startSmtp({ offersTls = false, onMail }: SmtpOptions = {})
       attempts.set(address, (attempts.get(address) ?? 0) + 1);
       const code = failing.get(address);
       if (code === 'hang') return void hanging.push(done);
-      if (trouble === 'refusing') return done(refused(451));
-      done(code ? refused(code) : refusal('rcpt'));
+      const refusal = trouble === 'refusing' ? 451 : code;
+      done(refusal && refused(refusal, address));
     },
     async onData(stream, session, done) {
       const raw = await new Response(stream as unknown as BodyInit).text().catch(() => undefined);
       // The connection has broken before the end of the message, so nobody waits for a reply.
       if (raw === undefined) return;
-      const refused = refusal('data');
-      if (refused) return done(refused);
       if (trouble === 'slow') await Bun.sleep(slowMs);
       const { mailFrom, rcptTo } = session.envelope;
       const message = {
@@ -122,15 +114,11 @@ export async function startSmtp({ offersTls = false, onMail }: SmtpOptions = {})
       );
       return messages;
     },
-    /** Answers the next `count` attempts with this code, at RCPT or after DATA. */
-    failNext: (count: number, code: 451 | 550, message: string, at: 'rcpt' | 'data' = 'rcpt'): void => {
-      failure = { left: count, code, message, at };
-    },
     /** Answers every attempt for a recipient with this code, including those that hang; `'hang'` sends no reply. */
     failFor: (recipient: string, code: 451 | 550 | 'hang'): void => {
       failing.set(recipient, code);
       if (code === 'hang') return;
-      for (const done of hanging) done(refused(code));
+      for (const done of hanging) done(refused(code, recipient));
       hanging = [];
     },
     /** How it treats all mails from now on; undefined ends the trouble. */

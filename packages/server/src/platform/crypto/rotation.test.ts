@@ -1,5 +1,7 @@
 import { expect, test } from 'bun:test';
-import { cookieByMail, outcome, sameOrigin } from '#support/account.ts';
+import { cookieByMail, isLive, outcome, sameOrigin } from '#support/account.ts';
+import { useEverything } from '#support/account-operations.ts';
+import { prepareAccount, prepareDatabase } from '#support/account-scene.ts';
 import { onBothDatabases, type TestApp, type Tokens } from '#support/app.ts';
 import { auditLogs } from '../../security-log/events/auditing.ts';
 import { handlePrefix, readHandle } from './handle.ts';
@@ -22,21 +24,27 @@ onBothDatabases('key ring rotation', (open) => {
     readHandle(keys, 'accessToken', tokens.access_token) !== undefined &&
     readHandle(keys, 'refreshToken', tokens.refresh_token) !== undefined;
 
-  test('tokens under an older key of the ring stay valid, and a refresh moves them to the newest key', async () => {
+  test('tokens, codes and links under an older key of the ring stay good, and a refresh moves tokens to the newest key', async () => {
     const { before, under } = await rotate();
-    const tokens = await before.login();
+    const scene = await prepareAccount(before, await prepareDatabase(before));
+    const { tokens } = scene.device;
     expect(signedBy(parseKeyRing(older), tokens)).toBe(true);
 
     const after = await under(`${newer},${older}`);
-    expect((await after.ask('GET', '/me', { token: tokens.access_token })).status).toBe(200);
-    const refreshed = await refresh(after, tokens.refresh_token);
-    expect(refreshed.status).toBe(200);
-    expect(signedBy(parseKeyRing(newer), refreshed.body)).toBe(true);
-    expect(signedBy(parseKeyRing(older), refreshed.body)).toBe(false);
+    const answers = await useEverything(after, scene);
+    // The retry of a refresh returns the same successor.
+    const keys = parseKeyRing(`${newer},${older}`);
+    const [first, again] = [tokens, answers.get('refresh repeated')!.body].map(
+      ({ refresh_token }) => readHandle(keys, 'refreshToken', refresh_token)!,
+    );
+    expect([again!.value, again!.subject]).toEqual([first!.value, first!.subject]);
+    for (const name of ['refresh', 'issueToken'])
+      expect([name, signedBy(parseKeyRing(newer), answers.get(name)!.body)]).toEqual([name, true]);
 
+    const { body } = await refresh(after, (await before.login()).refresh_token);
     const retired = await under(newer);
-    expect((await retired.ask('GET', '/me', { token: refreshed.body.access_token })).status).toBe(200);
-    expect((await refresh(retired, refreshed.body.refresh_token)).status).toBe(200);
+    expect(await isLive(retired, body)).toBe(true);
+    expect(outcome(await refresh(retired, body.refresh_token))).toBe('200');
   });
 
   async function expectRefused(app: TestApp, tokens: Tokens): Promise<void> {
@@ -79,37 +87,5 @@ onBothDatabases('key ring rotation', (open) => {
     const withNew = await retired.ask('GET', '/me', { cookie: renewed!, headers: sameOrigin });
     expect(withNew.status).toBe(200);
     expect(withNew.headers.get('Set-Cookie')).toBeNull();
-  });
-
-  test('user codes, device codes and mailed codes under an older key stay valid', async () => {
-    const { before, under } = await rotate();
-    const { user_code, device_code } = (await before.ask('POST', '/device')).body;
-    const asked = await before.ask('POST', '/magic_link', { json: { email: 'ada@example.com' } });
-    const [mail] = await before.mails();
-
-    const after = await under(`${newer},${older}`);
-    const json = { request: asked.body.request, code: mail?.code };
-    const token = (await after.ask('POST', '/magic_link/verify', { json })).body.access_token;
-    expect(outcome(await after.ask('POST', '/device/approve', { json: { user_code }, token }))).toBe('204');
-    const redeemed = await after.ask('POST', '/token', { json: { device_code } });
-    expect(outcome(redeemed)).toBe('200');
-    expect(signedBy(parseKeyRing(newer), redeemed.body)).toBe(true);
-  });
-
-  test('a retried refresh returns the same successor after a key rotation', async () => {
-    const { before, under } = await rotate();
-    const tokens = await before.login();
-    const repeated = {
-      json: { refresh_token: tokens.refresh_token },
-      headers: { 'Idempotency-Key': 'across the rotation' },
-    };
-    const first = await before.ask('POST', '/refresh', repeated);
-    const after = await under(`${newer},${older}`);
-    const again = await after.ask('POST', '/refresh', repeated);
-    expect([first.status, again.status]).toEqual([200, 200]);
-    const handleOf = (response: typeof first) =>
-      readHandle(parseKeyRing(`${newer},${older}`), 'refreshToken', response.body.refresh_token);
-    expect(handleOf(again)?.value).toBe(handleOf(first)!.value);
-    expect(handleOf(again)?.subject).toEqual(handleOf(first)!.subject);
   });
 });

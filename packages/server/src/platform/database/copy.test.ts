@@ -2,21 +2,11 @@ import { expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import postgres from 'postgres';
-import {
-  addPasskey,
-  isLive,
-  linkTokenFor,
-  newAuthenticator,
-  outcome,
-  passkeyLogin,
-  sameOrigin,
-  sessionCookieIn,
-  signInByMail,
-} from '#support/account.ts';
-import { type Answer, openApp, type TestApp } from '#support/app.ts';
-import { codeFor, redeem, redirectUri, requestOf } from '#support/authorize.ts';
+import { outcome } from '#support/account.ts';
+import { useEverything } from '#support/account-operations.ts';
+import { prepareAccount, prepareDatabase } from '#support/account-scene.ts';
+import { openApp, type TestApp } from '#support/app.ts';
 import { feedService } from '#support/feed.ts';
-import { createdKey } from '#support/keys.ts';
 import { databaseUpTo } from '#support/new-database.ts';
 import { startPostgres } from '#support/postgres.ts';
 import { introspected, refreshRun, startedRun } from '#support/runs.ts';
@@ -53,44 +43,19 @@ for (const [from, to] of [
 ] as const) {
   test(`from ${from} to ${to} every row is copied, and every token stays good`, async () => {
     const app = await openApp(from);
-    const ada = await app.login('ada@example.com');
-    const cookie = sessionCookieIn(
-      await signInByMail(app, 'ada@example.com', { session: 'cookie', headers: sameOrigin }),
-    );
-    const authenticator = newAuthenticator(app);
-    await addPasskey(app, ada, authenticator);
+    const scene = await prepareAccount(app, await prepareDatabase(app));
     const resource = 'https://tickets.example/api';
-    const tickets = await declareService(app.ctx, {
-      resource,
-      scopes: [{ name: 'tickets:read', sentence: 'Read tickets' }],
-      rights: ['delegate'],
-      reach: [resource],
-      redirectUris: [redirectUri],
-    });
+    const access = { scope: 'tickets:read', resource };
+    const scopes = [{ name: access.scope, sentence: 'Read tickets' }];
+    const tickets = { resource, scopes, reach: [resource], rights: ['delegate'] } as const;
+    const { authorization } = await declareService(app.ctx, tickets);
     const reader = await feedService(app);
     await reader.read();
-    const key = await createdKey(app, await app.login('bob@example.com'));
-    const run = await startedRun(app, key.key, {
-      by: tickets.authorization,
-      scope: 'tickets:read',
-      resource,
-    });
+    const run = await startedRun(app, scene.key.key, { by: authorization, ...access });
     const service = await app.ask('POST', '/token', {
-      form: { grant_type: 'client_credentials', scope: 'tickets:read', resource },
-      headers: { Authorization: tickets.authorization },
+      form: { grant_type: 'client_credentials', ...access },
+      headers: { Authorization: authorization },
     });
-    const linkToken = await linkTokenFor(app, 'carol@example.com');
-    await app.ask('POST', '/magic_link', { json: { email: 'dan@example.com' } });
-    const browser = await app.login('eve@example.com');
-    const approve = (at: TestApp, { body }: Answer) =>
-      at.api.call('approveDevice', {
-        accessToken: browser.access_token,
-        body: { user_code: body.user_code },
-      });
-    const [approved, pending] = [await app.ask('POST', '/device'), await app.ask('POST', '/device')];
-    await approve(app, approved);
-    const authorizationCode = await codeFor(app, browser, requestOf(tickets.id));
-    await app.ask('POST', '/revoke', { token: (await app.login('grace@example.com')).access_token });
     const before = await rowsOf(app);
     await app.close();
 
@@ -101,29 +66,14 @@ for (const [from, to] of [
     expect(counts).toEqual(Object.fromEntries(tableNames.map((table) => [table, before[table]!.length])));
     copy.pass(10);
 
-    expect(await isLive(copy, ada)).toBe(true);
-    expect((await copy.ask('GET', '/me', { cookie, headers: sameOrigin })).status).toBe(200);
-    expect((await copy.ask('GET', '/me', { token: key.key })).status).toBe(200);
     for (const token of [run.access_token, service.body.access_token])
-      expect(await introspected(copy, token, tickets.authorization)).toMatchObject({ active: true });
-    const { token } = (await copy.mails()).find((mail) => mail.to === 'dan@example.com')!;
-    await approve(copy, pending);
-    const post = (path: string, json: object) => copy.ask('POST', path, { json });
-    const headers = { Authorization: tickets.authorization };
-    const answers = [
-      await post('/refresh', { refresh_token: ada.refresh_token }),
-      await refreshRun(copy, run.refresh_token, tickets.authorization),
-      await post('/magic_link/verify', { token: linkToken }),
-      await post('/magic_link/verify', { token }),
-      await post('/token', { device_code: approved.body.device_code }),
-      await post('/token', { device_code: pending.body.device_code }),
-      await redeem(copy, authorizationCode, {}, { headers }),
-      await passkeyLogin(copy, authenticator),
-    ];
-    expect(answers.map(outcome)).toEqual(answers.map(() => '200'));
+      expect(await introspected(copy, token, authorization)).toMatchObject({ active: true });
+    const sent = (await copy.mails()).map(({ token }) => token);
+    expect(sent).toContain(scene.links[0].token);
+    expect(outcome(await refreshRun(copy, run.refresh_token, authorization))).toBe('200');
+    await useEverything(copy, scene);
     expect(await reader.read(undefined, copy)).not.toEqual([]);
 
-    expect(outcome(await copy.ask('POST', '/revoke', { token: browser.access_token }))).toBe('204');
     // What is new comes after all that was copied.
     for (const [table, column] of [
       ['events', 'position'],

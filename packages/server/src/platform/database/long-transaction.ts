@@ -14,10 +14,9 @@ import {
   executorOn,
   LocalNotifications,
   sqlitePathOf,
+  startBusyTimeoutMs,
   whenFree,
 } from './sqlite.ts';
-
-const busyDeadlineMs = 10_000;
 
 /**
  * Runs `work` in one transaction of any length on a connection of its own, and commits it. Creates a SQLite
@@ -33,9 +32,9 @@ async function onSqlite<T>(path: string, work: (tx: Executor) => Promise<T>): Pr
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const isNew = !existsSync(path);
   try {
-    const connection = await whenFree(() => connect(path, { create: true }), busyDeadlineMs);
+    const connection = await whenFree(() => connect(path, { create: true }), startBusyTimeoutMs);
     try {
-      await whenFree(() => connection.run('BEGIN IMMEDIATE'), busyDeadlineMs);
+      await whenFree(() => connection.run('BEGIN IMMEDIATE'), startBusyTimeoutMs);
       const result = await work(executorOn(connection, undefined));
       connection.run('COMMIT');
       return result;

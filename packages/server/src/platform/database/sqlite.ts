@@ -6,12 +6,12 @@ import { keepTrace } from '../telemetry/log.ts';
 import type { Database, DatabaseOptions, Executor, Notifications, Value, Wake } from './executor.ts';
 import { type Migrations, migrate } from './migrate.ts';
 
-/** How long the start waits for another process that migrates the same file. */
-const startBusyTimeoutMs = 10_000;
+/** How long a start or a command waits for another process that writes to the same file. */
+export const startBusyTimeoutMs = 10_000;
 
 /**
  * How long a statement blocks the event loop while another process writes. After that, the writer waits in
- * pauses that leave the event loop free.
+ * pauses that leave the event loop free, but not as long as a start: a client waits for its response.
  */
 const busyTimeoutMs = 20;
 const busyPauseMs = 10;
