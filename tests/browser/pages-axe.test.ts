@@ -2,7 +2,7 @@
 // Because that takes a minute, `npm test` opens only the main states, in the light.
 
 import { afterAll, expect, test } from 'bun:test';
-import type { ViewportSize } from 'playwright-core';
+import type { Page, ViewportSize } from 'playwright-core';
 import { axeIn } from '#support/axe.ts';
 import { newPage } from '#support/browser.ts';
 import { isLong } from '#support/long.ts';
@@ -26,36 +26,34 @@ const smallPhone = { width: 360, height: 740 };
 /** One state of each main page. */
 const checkedAlways = ['login', 'device-pending', 'authorize-service', 'account-full'];
 
-/** Where the focus is in each state. States without an entry may leave it anywhere. */
+/** Where the focus is in each state. States without an entry may leave it anywhere, or are those of pages-keyboard.test.ts. */
 const focusOf: Record<string, string> = {
-  login: 'textbox "Email address"',
   'login-wrong-address': 'textbox "Email address"',
-  'login-mail-sent': 'textbox "Code from the email"',
   'login-asked-in-another-tab': 'textbox "Email address"',
-  'login-signed-in': 'heading "You\'re signed in"',
-  'login-signed-out-everywhere': 'textbox "Email address"',
   'login-wrong-code': 'textbox "Code from the email"',
-  'magic-link-elsewhere': 'textbox "Email address"',
-  'magic-link-wrong-address': 'textbox "Email address"',
   'magic-link-dead': 'heading "This link no longer works"',
-  'device-empty': 'textbox "Code from your device"',
   'device-wrong-code': 'textbox "Code from your device"',
-  'device-pending': 'heading "Let this device sign in as you?"',
-  'device-waiting': 'heading "Approved"',
   'device-done': 'heading "Approved"',
-  'device-denied': 'heading "Denied"',
   'account-confirm': 'heading "Confirm it\'s you"',
   'verify-email-expired': 'textbox "Current email address"',
-  'verify-email-done': 'heading "Email changed"',
-  'verify-email-kept': 'heading "Nothing was changed"',
-  'not-me-done': 'heading "Thanks for letting us know"',
   'not-me-approver-ended': 'heading "Thanks for letting us know"',
 };
+
+/** Warnings and messages without a visible border, which then is all that sets them apart. */
+const borderlessMessages = (page: Page): Promise<string[]> =>
+  page.locator('.warning, .message:not(:empty)').evaluateAll((all) =>
+    all
+      .filter((one) => {
+        const { borderTopWidth, borderTopColor } = getComputedStyle(one);
+        return borderTopWidth === '0px' || borderTopColor === 'rgba(0, 0, 0, 0)';
+      })
+      .map(({ outerHTML }) => outerHTML),
+  );
 
 const shown = Object.entries(states).filter(([name]) => isLong || checkedAlways.includes(name));
 
 test.each(shown)(
-  '%s passes axe-core and does not scroll sideways, wide, narrow and with large text',
+  '%s passes axe-core, does not scroll sideways, wide, narrow and with large text, and keeps the borders of messages with forced colors',
   async (name, open) => {
     const page = await newPage();
     const complaints: string[] = [];
@@ -77,6 +75,8 @@ test.each(shown)(
         expect([...seen, await violationsIn(...rules)]).toEqual([...seen, []]);
       }
     }
+    await page.emulateMedia({ forcedColors: 'active' });
+    expect(await borderlessMessages(page)).toEqual([]);
     // The mailbox is a page for developers.
     if (isLong && name !== 'dev-mailbox') {
       await page.setViewportSize(smallPhone);

@@ -25,104 +25,46 @@ import {
 const unreachable = (page: Page) => page.getByRole('alert').getByText("Couldn't reach Latchkey").first();
 const sessions = (page: Page) => page.locator('#sessions > li');
 
-interface Action {
-  readonly name: string;
-  /** Opens whatever leads to the button. */
-  begin(page: Page): Promise<void>;
-  readonly button: string;
-  /** The request that must be sent once, as the start of method and path. */
-  readonly call: string;
-  /** Waits until the page confirms it. */
-  done(page: Page): Promise<void>;
-}
-
 const atLogin = (page: Page) => page.waitForURL(/\/login/);
+const typing = (open: string, label: string, text: string) => async (page: Page) => {
+  await button(page, open).click();
+  await page.getByLabel(label, { exact: true }).fill(text);
+};
+/** Opens a question by a double click, of which the second must not confirm it. */
+const asking = (open: string) => (page: Page) => button(page, open).dblclick();
+const nothing = async () => {};
+const deletion = async (page: Page) => {
+  await asking('Delete account')(page);
+  const email = await page.locator('#profile-email').innerText();
+  await page.getByLabel('Enter your email address to confirm').fill(email);
+};
+
+/** By the request that must be sent once, as the start of method and path. */
+type Action = readonly [
+  call: string,
+  button: string,
+  /** What the page then says. Without it, the sign-in page follows. */
+  done: string | undefined,
+  /** Opens whatever leads to the button. */
+  begin: (page: Page) => Promise<void>,
+];
 
 const actions: Action[] = [
-  {
-    name: 'changing the profile',
-    begin: async (page) => {
-      await button(page, 'Edit profile').click();
-      await page.getByLabel('Name', { exact: true }).fill('Typed once');
-    },
-    button: 'Save',
-    call: 'PATCH /me',
-    done: (page) => page.getByText('Profile saved.').waitFor(),
-  },
-  {
-    name: 'changing the email',
-    begin: async (page) => {
-      await button(page, 'Change email').click();
-      await page.getByLabel('New email address').fill('disturbed@example.com');
-    },
-    button: 'Send confirmation link',
-    call: 'POST /me/email',
-    done: (page) => page.getByText('We sent a link to disturbed@example.com').waitFor(),
-  },
-  {
-    name: 'adding a passkey',
-    begin: async () => undefined,
-    button: 'Add a passkey',
-    call: 'POST /passkey/register',
-    done: (page) => page.getByText('Passkey added').waitFor(),
-  },
-  {
-    name: 'renaming a passkey',
-    begin: async (page) => {
-      await button(page, 'Rename').click();
-      await page.getByLabel('New name').fill('New key');
-    },
-    button: 'Save',
-    call: 'PATCH /passkeys/',
-    done: (page) => page.getByText('Passkey renamed to New key.').waitFor(),
-  },
-  {
-    name: 'removing a passkey',
-    // The second click must not confirm the removal.
-    begin: (page) => button(page, 'Remove').dblclick(),
-    button: 'Remove passkey',
-    call: 'DELETE /passkeys/',
-    done: (page) => page.getByText('Passkey removed: Old key.').waitFor(),
-  },
-  {
-    name: 'ending one session',
-    begin: (page) => button(page, 'End session').dblclick(),
-    button: 'End session',
-    call: 'DELETE /sessions/',
-    done: (page) => page.getByText('Session ended.').waitFor(),
-  },
-  {
-    name: 'ending all other sessions',
-    begin: (page) => button(page, 'End other sessions').dblclick(),
-    button: 'End other sessions',
-    call: 'DELETE /sessions/',
-    done: (page) => page.getByText('All other sessions ended').waitFor(),
-  },
-  {
-    name: 'signing out here',
-    begin: async () => undefined,
-    button: 'Sign out',
-    call: 'DELETE /logout',
-    done: atLogin,
-  },
-  {
-    name: 'signing out everywhere',
-    begin: (page) => button(page, 'Sign out everywhere').dblclick(),
-    button: 'Yes, sign out everywhere',
-    call: 'DELETE /logout',
-    done: atLogin,
-  },
-  {
-    name: 'deleting the account',
-    begin: async (page) => {
-      await button(page, 'Delete account').dblclick();
-      const email = await page.locator('#profile-email').innerText();
-      await page.getByLabel('Enter your email address to confirm').fill(email);
-    },
-    button: 'Permanently delete account',
-    call: 'DELETE /me',
-    done: atLogin,
-  },
+  ['PATCH /me', 'Save', 'Profile saved.', typing('Edit profile', 'Name', 'Typed once')],
+  [
+    'POST /me/email',
+    'Send confirmation link',
+    'We sent a link',
+    typing('Change email', 'New email address', newAddress()),
+  ],
+  ['POST /passkey/register', 'Add a passkey', 'Passkey added', nothing],
+  ['PATCH /passkeys/', 'Save', 'Passkey renamed to New key.', typing('Rename', 'New name', 'New key')],
+  ['DELETE /passkeys/', 'Remove passkey', 'Passkey removed: Old key.', asking('Remove')],
+  ['DELETE /sessions/', 'End session', 'Session ended.', asking('End session')],
+  ['DELETE /sessions/', 'End other sessions', 'All other sessions ended', asking('End other sessions')],
+  ['DELETE /logout', 'Sign out', undefined, nothing],
+  ['DELETE /logout', 'Yes, sign out everywhere', undefined, asking('Sign out everywhere')],
+  ['DELETE /me', 'Permanently delete account', undefined, deletion],
 ];
 
 /** The account page of a user with one passkey and one other session. */
@@ -155,19 +97,19 @@ const clickTwice = (page: Page, name: string): Promise<void> =>
       found.click();
     });
 
-test.each(actions.map((action) => [action.name, action] as const))(
-  '%s recovers from a lost connection, and runs once for two clicks',
-  async (_, action) => {
+test.each(actions)(
+  '%s, by the button "%s", recovers from a lost connection, and runs once for two clicks',
+  async (call, name, done, begin) => {
     const { page } = await openAccount();
-    await action.begin(page);
+    await begin(page);
     const changes = changesBy(page.context());
     await page.context().setOffline(true);
-    await button(page, action.button).click();
+    await button(page, name).click();
     await unreachable(page).waitFor();
     await page.context().setOffline(false);
-    await clickTwice(page, action.button);
-    await action.done(page);
-    expect(changes.filter((one) => one.startsWith(action.call))).toHaveLength(1);
+    await clickTwice(page, name);
+    await (done ? page.getByText(done).waitFor() : atLogin(page));
+    expect(changes.filter((one) => one.startsWith(call))).toHaveLength(1);
   },
 );
 
@@ -177,14 +119,14 @@ const typedIn = (page: Page) =>
 /** Tries every action, each of which must open this dialog and keep what was typed. */
 async function tryAll(page: Page, title: string, text: string): Promise<void> {
   const dialog = page.getByRole('dialog', { name: title });
-  for (const action of actions) {
-    await action.begin(page);
+  for (const [, name, , begin] of actions) {
+    await begin(page);
     const typed = await typedIn(page);
-    await button(page, action.button).click();
+    await button(page, name).click();
     await dialog.getByText(text).waitFor();
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
-    expect([action.name, await typedIn(page)]).toEqual([action.name, typed]);
+    expect([name, await typedIn(page)]).toEqual([name, typed]);
     // So that the next action finds its buttons.
     if (await button(page, 'Cancel').isVisible()) await pressed(page, 'Cancel');
   }
@@ -299,6 +241,8 @@ test('a session that ends before the code lookup or the decision leads to signin
   await request(service.url, 'POST', '/revoke', { token });
   await button(page, 'Continue').click();
   await page.waitForURL(/\/login\?next=/);
+  await page.getByText('A device is waiting with this code').waitFor();
+  expect(await page.locator('#waiting output').innerText()).toBe(device.user_code);
   const email = newAddress();
   await signInHere(page, service.url, email);
   await titled(page, 'Let this device sign in as you?');

@@ -21,16 +21,6 @@ import { until } from '#support/until.ts';
 const emailButton = 'Email me a link';
 const passkeyButton = 'Sign in with a passkey';
 
-interface Device {
-  readonly page: Page;
-  /** The passkeys that the authenticator holds. */
-  credentials(): Promise<unknown[]>;
-  /** Whether the user passes verification. */
-  verifies(isUserVerified: boolean): Promise<void>;
-  /** Whether the user responds at all. */
-  answers(enabled: boolean): Promise<void>;
-}
-
 /** What a page told the browser's password managers or, as `create`, asked of them. */
 interface Signal {
   readonly signal: string;
@@ -39,7 +29,7 @@ interface Signal {
 }
 
 /** A browser with a platform authenticator, or with a security key that cannot verify the user. */
-async function newDevice({ autofill = false, screenLock = true } = {}): Promise<Device> {
+async function newDevice({ autofill = false, screenLock = true } = {}) {
   const page = await newPage();
   await page.addInitScript((offersAutofill) => {
     if (!offersAutofill) PublicKeyCredential.isConditionalMediationAvailable = async () => false;
@@ -57,17 +47,7 @@ async function newDevice({ autofill = false, screenLock = true } = {}): Promise<
       watch(PublicKeyCredential, `signal${name}`);
     watch(navigator.credentials, 'create');
   }, autofill);
-  const { cdp, authenticatorId } = await addAuthenticator(page, { canVerify: screenLock });
-  return {
-    page,
-    credentials: async () => (await cdp.send('WebAuthn.getCredentials', { authenticatorId })).credentials,
-    verifies: async (isUserVerified) => {
-      await cdp.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified });
-    },
-    answers: async (enabled) => {
-      await cdp.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled });
-    },
-  };
+  return { page, ...(await addAuthenticator(page, { canVerify: screenLock })) };
 }
 
 const signalsOf = (page: Page): Promise<Signal[]> =>
@@ -90,7 +70,7 @@ async function signaled(page: Page, name: string, count?: number): Promise<void>
   for (const { rpId } of sent.filter(({ signal }) => signal === name)) expect(rpId).toBe('localhost');
 }
 
-async function signUpWithPasskey({ page }: Device): Promise<void> {
+async function signUpWithPasskey(page: Page): Promise<void> {
   await signInByCode(page, service.url, newAddress());
   await pressed(page, 'Add a passkey');
   await page.getByText('Passkey added').waitFor();
@@ -106,8 +86,7 @@ const atAccount = (page: Page) => page.waitForURL(`${service.url}/account`);
 const signedInWithPasskey = (page: Page) => page.getByText('Signed in with a passkey').first().waitFor();
 
 test('after an email sign-in a passkey is offered, created only when the user asks for it, signaled to the browser, and signs in', async () => {
-  const device = await newDevice();
-  const { page } = device;
+  const { page, credentials } = await newDevice();
   const ways = async () => (await page.locator('main button').allInnerTexts()).map((text) => text.trim());
   const offer = page.getByText('Skip the email next time');
   await page.goto(`${service.url}/login`);
@@ -116,16 +95,13 @@ test('after an email sign-in a passkey is offered, created only when the user as
   await signInByCode(page, service.url, newAddress());
   await offer.waitFor();
   await signaled(page, 'signalAllAcceptedCredentials', 0);
-  expect([await namesOf(page), await device.credentials()]).toEqual([
-    expect.not.arrayContaining(['create']),
-    [],
-  ]);
+  expect([await namesOf(page), await credentials()]).toEqual([expect.not.arrayContaining(['create']), []]);
   await pressed(page, 'Add a passkey');
   await page.getByText('Passkey added').waitFor();
   expect([await items(page).count(), await offer.count()]).toEqual([1, 0]);
   await signaled(page, 'signalAllAcceptedCredentials', 1);
   expect(await namesOf(page)).toContain('signalCurrentUserDetails');
-  expect(await device.credentials()).toHaveLength(1);
+  expect(await credentials()).toHaveLength(1);
 
   await signOut(page);
   await button(page, passkeyButton).waitFor();
@@ -141,9 +117,8 @@ test('after an email sign-in a passkey is offered, created only when the user as
 });
 
 test('passkey autofill signs in without a click and continues to the right page', async () => {
-  const device = await newDevice({ autofill: true });
-  const { page } = device;
-  await signUpWithPasskey(device);
+  const { page } = await newDevice({ autofill: true });
+  await signUpWithPasskey(page);
   // The sign-in page may be there for a moment only.
   await page.locator('#sign-out').click();
   await atAccount(page);
@@ -154,10 +129,9 @@ test('passkey autofill signs in without a click and continues to the right page'
 });
 
 test('the passkey button takes over from a pending autofill request', async () => {
-  const device = await newDevice({ autofill: true });
-  const { page } = device;
-  await signUpWithPasskey(device);
-  await device.answers(false);
+  const { page, answers } = await newDevice({ autofill: true });
+  await signUpWithPasskey(page);
+  await answers(false);
   await page.addInitScript(() => {
     const get = navigator.credentials.get.bind(navigator.credentials);
     navigator.credentials.get = (options) => {
@@ -168,16 +142,27 @@ test('the passkey button takes over from a pending autofill request', async () =
   await signOut(page);
   await page.waitForFunction(() => 'offersPasskeys' in window);
   expect(await page.getByLabel('Email address').getAttribute('autocomplete')).toBe('username webauthn');
-  await device.answers(true);
+  await answers(true);
   expect(page.url()).toBe(`${service.url}/login`);
   await pressed(page, passkeyButton);
   await atAccount(page);
 });
 
-test('a passkey is renamed and removed by keyboard, without progress on the button that adds one, and the browser is told that it is gone', async () => {
-  const device = await newDevice();
-  const { page } = device;
-  await signUpWithPasskey(device);
+test('a passkey whose authenticator does not say what it is has the name of the browser and system; it is renamed and removed by keyboard, without progress on the button that adds one, and the browser is told that it is gone', async () => {
+  const { page, credentials } = await newDevice();
+  await page.addInitScript(() => {
+    const create = navigator.credentials.create.bind(navigator.credentials);
+    navigator.credentials.create = async (options) => {
+      const credential = (await create(options)) as PublicKeyCredential;
+      const response = credential.response as AuthenticatorAttestationResponse;
+      // The authenticator data begins at byte 30 where there is no attestation, the AAGUID in it at byte 37.
+      const value = new Uint8Array(response.attestationObject.slice(0)).fill(0, 67, 83).buffer;
+      Object.defineProperty(response, 'attestationObject', { value });
+      return credential;
+    };
+  });
+  await signUpWithPasskey(page);
+  expect(await items(page).locator('.title').innerText()).toMatch(/^Chrome on Linux /);
   await button(page, 'Rename').press('Enter');
   const field = page.getByLabel('New name');
   expect(await field.evaluate((input) => input === document.activeElement)).toBe(true);
@@ -208,13 +193,12 @@ test('a passkey is renamed and removed by keyboard, without progress on the butt
   await page.getByText('Passkey removed: Blue laptop.').waitFor();
   expect(await items(page).count()).toBe(0);
   await signaled(page, 'signalAllAcceptedCredentials', 0);
-  expect(await device.credentials()).toEqual([]);
+  expect(await credentials()).toEqual([]);
 });
 
 test('the browser is told about a passkey that the service no longer knows, but about no other failure', async () => {
-  const device = await newDevice();
-  const { page } = device;
-  await signUpWithPasskey(device);
+  const { page, credentials } = await newDevice();
+  await signUpWithPasskey(page);
   // Removed without this page knowing, as if from another browser.
   await page.evaluate(async () => {
     const { passkeys } = await (await fetch('/api/v1/auth/passkeys')).json();
@@ -228,13 +212,12 @@ test('the browser is told about a passkey that the service no longer knows, but 
   await pressed(page, passkeyButton);
   await page.getByText('no longer registered').waitFor();
   await signaled(page, 'signalUnknownCredential');
-  expect(await device.credentials()).toEqual([]);
+  expect(await credentials()).toEqual([]);
 });
 
 test('adding a second passkey on a device explains itself, after a confirmation with the first if the sign-in is not recent, and a cancelled sign-in can be repeated', async () => {
-  const device = await newDevice();
-  const { page } = device;
-  await signUpWithPasskey(device);
+  const { page, verifies } = await newDevice();
+  await signUpWithPasskey(page);
   await refuse(page, 'passkey/register/challenge', [401, 'insufficient_user_authentication'], { times: 1 });
   await pressed(page, 'Add a passkey');
   await pressed(page, 'Use a passkey');
@@ -244,11 +227,11 @@ test('adding a second passkey on a device explains itself, after a confirmation 
   expect(await items(page).count()).toBe(1);
 
   await signOut(page);
-  await device.verifies(false);
+  await verifies(false);
   await pressed(page, passkeyButton);
   await alerted(page, 'The passkey request was cancelled');
   // Each attempt uses a new challenge.
-  await device.verifies(true);
+  await verifies(true);
   await pressed(page, passkeyButton);
   await atAccount(page);
 });
@@ -307,21 +290,4 @@ test('at the passkey limit adding one says so, and the browser keeps no orphaned
   await pressed(page, 'Add a passkey');
   await alerted(page, tooMany);
   expect(await namesOf(page)).not.toContain('create');
-});
-
-test('a passkey whose authenticator does not say what it is has the name of the browser and system', async () => {
-  const device = await newDevice();
-  await device.page.addInitScript(() => {
-    const create = navigator.credentials.create.bind(navigator.credentials);
-    navigator.credentials.create = async (options) => {
-      const credential = (await create(options)) as PublicKeyCredential;
-      const response = credential.response as AuthenticatorAttestationResponse;
-      // The authenticator data begins at byte 30 where there is no attestation, the AAGUID in it at byte 37.
-      const value = new Uint8Array(response.attestationObject.slice(0)).fill(0, 67, 83).buffer;
-      Object.defineProperty(response, 'attestationObject', { value });
-      return credential;
-    };
-  });
-  await signUpWithPasskey(device);
-  expect(await items(device.page).locator('.title').innerText()).toMatch(/^Chrome on Linux /);
 });

@@ -1,7 +1,7 @@
 // What hands out tokens takes the touch of a passkey, in a real browser with a virtual authenticator.
 
 import { expect, test } from 'bun:test';
-import type { CDPSession, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { newPage } from '#support/browser.ts';
 import { loginByMail } from '#support/http.ts';
 import { addPasskeyAt, registerPasskey } from '#support/passkeys.ts';
@@ -15,34 +15,16 @@ import { until } from '#support/until.ts';
 const service = shared(() => startService());
 const program = shared(async () => startProgram());
 
-interface Person {
-  readonly page: Page;
-  readonly token: string;
-  readonly cdp: CDPSession;
-  readonly authenticatorId: string;
-}
-
 /** A signed-in browser with an authenticator, which has the passkey of the account or of another one. */
-async function person(options: object = {}, holdsOwn = true): Promise<Person> {
+async function person(options: object = {}, holdsOwn = true) {
   const email = newAddress();
   const { access_token: token } = await loginByMail(service.url, email);
   const own = await registerPasskey(service.url, token);
-  const held = holdsOwn ? own : await addPasskeyAt(service.url, newAddress());
   const page = await newPage(options);
-  const { cdp, authenticatorId } = await addAuthenticator(page);
-  const { id, userHandle, rpId, privateKey } = held.credentials[0]!;
-  const standard = (text: string) => Buffer.from(text, 'base64url').toString('base64');
-  const credential = {
-    credentialId: standard(id),
-    isResidentCredential: true,
-    rpId,
-    privateKey: privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64'),
-    userHandle: standard(userHandle),
-    signCount: 1,
-  };
-  await cdp.send('WebAuthn.addCredential', { authenticatorId, credential });
+  const authenticator = await addAuthenticator(page);
+  await authenticator.take(holdsOwn ? own : await addPasskeyAt(service.url, newAddress()));
   await giveSession(page, service.url, email);
-  return { page, token, cdp, authenticatorId };
+  return { page, token, ...authenticator };
 }
 
 const acts = touchActs(service, program);
@@ -76,11 +58,7 @@ for (const [name, prepare] of Object.entries(acts)) {
   test(`${name} is not approved without the touch, by the passkey of another account or when nobody touches it in time; the page says what to do, and it can be tried again in place`, async () => {
     const act = await prepare();
     for (const missing of ['time', 'passkey', 'touch']) {
-      const { page, token, cdp, authenticatorId } = await person({}, missing !== 'passkey');
-      const answers = (enabled: boolean) =>
-        cdp.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled });
-      const verifies = (isUserVerified: boolean) =>
-        cdp.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified });
+      const { page, token, answers, verifies } = await person({}, missing !== 'passkey');
       await answers(missing !== 'time');
       await verifies(missing !== 'touch');
       if (missing !== 'touch')
@@ -102,14 +80,14 @@ for (const [name, prepare] of Object.entries(acts)) {
 
   test(`${name} is not approved by a script that presses every button`, async () => {
     const act = await prepare();
-    const { page, token, cdp, authenticatorId } = await person({}, false);
+    const { page, token, answers } = await person({}, false);
     await act.open(page);
     await ready(page, act.button).waitFor();
-    await cdp.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled: false });
-    const answers: number[] = [];
+    await answers(false);
+    const statuses: number[] = [];
     page.on('response', (response) => {
       if (/\/(approve|keys)$/.test(response.url()) && response.request().method() === 'POST')
-        answers.push(response.status());
+        statuses.push(response.status());
     });
     let pressed = 0;
     await until(async () => {
@@ -121,7 +99,7 @@ for (const [name, prepare] of Object.entries(acts)) {
       }, act.buttons);
       return pressed > 20;
     }, 'twenty presses');
-    expect(answers.filter((status) => status < 300)).toEqual([]);
+    expect(statuses.filter((status) => status < 300)).toEqual([]);
     expect(await act.isDone(token)).toBe(false);
   });
 }

@@ -1,14 +1,8 @@
 // Helpers for page tests: signing a browser in, watching its requests, and acting as its user.
 
 import { expect } from 'bun:test';
-import type {
-  BrowserContext,
-  BrowserContextOptions,
-  CDPSession,
-  Locator,
-  Page,
-  Request,
-} from 'playwright-core';
+import type { BrowserContext, BrowserContextOptions, Locator, Page, Request } from 'playwright-core';
+import type { Authenticator } from './authenticator.ts';
 import { untilLoaded } from './browser.ts';
 import {
   apiAt,
@@ -221,10 +215,7 @@ export async function giveAuthenticator(page: Page): Promise<void> {
 }
 
 /** Adds a virtual authenticator: one of the device, or a security key that cannot verify its user. */
-export async function addAuthenticator(
-  page: Page,
-  { canVerify = true } = {},
-): Promise<{ cdp: CDPSession; authenticatorId: string }> {
+export async function addAuthenticator(page: Page, { canVerify = true } = {}) {
   const cdp = await page.context().newCDPSession(page);
   await cdp.send('WebAuthn.enable');
   const { authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', {
@@ -237,7 +228,30 @@ export async function addAuthenticator(
       automaticPresenceSimulation: true,
     },
   });
-  return { cdp, authenticatorId };
+  return {
+    /** The passkeys that it holds. */
+    credentials: async () => (await cdp.send('WebAuthn.getCredentials', { authenticatorId })).credentials,
+    /** Whether the user passes verification. */
+    verifies: (isUserVerified: boolean) =>
+      cdp.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified }),
+    /** Whether the user responds at all. */
+    answers: (enabled: boolean) =>
+      cdp.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled }),
+    /** Lets it hold the passkey of an authenticator in software. */
+    async take({ credentials: [held] }: Authenticator): Promise<void> {
+      const { id, userHandle, rpId, privateKey } = held!;
+      const standard = (text: string) => Buffer.from(text, 'base64url').toString('base64');
+      const credential = {
+        credentialId: standard(id),
+        isResidentCredential: true,
+        rpId,
+        privateKey: privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64'),
+        userHandle: standard(userHandle),
+        signCount: 1,
+      };
+      await cdp.send('WebAuthn.addCredential', { authenticatorId, credential });
+    },
+  };
 }
 
 /** Lets lists of organizations have one entry per page, since filling a real page would take too long. */
