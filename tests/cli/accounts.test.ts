@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import {
-  decide,
+  approving,
   expireAccessToken,
   type Home,
   latchkey,
@@ -14,15 +14,12 @@ import {
   type Running,
   runIn,
   storeLogin,
-  userCodeIn,
 } from '#support/cli.ts';
 import { refreshesDuring } from '#support/http.ts';
 import { startService } from '#support/service.ts';
 import { shared } from '#support/shared.ts';
 
-const service = shared(() =>
-  startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_RATE_LIMITS: 'off' } }),
-);
+const service = shared(() => startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } }));
 
 const accountsOf = async (home: Home) => {
   const { accounts } = JSON.parse((await latchkey(home, 'accounts', '--json')).stdout);
@@ -70,13 +67,12 @@ test('a login that is killed before it knows whose it is can be used, and none i
   });
   const home = newHome({ LATCHKEY_SERVER: proxy.url });
   for (const email of ['ada@killed.example', 'bea@killed.example']) {
-    let decided: Promise<void> | undefined;
-    await runIn(home, [program, 'login'], (stderr, running) => {
-      child = running;
-      const code = userCodeIn(stderr);
-      if (code) decided ??= decide(service.url, code, email);
-    });
-    await decided;
+    await approving(service.url, email, (onStderr) =>
+      runIn(home, [program, 'login'], (stderr, running) => {
+        child = running;
+        onStderr(stderr);
+      }),
+    );
     child = undefined;
   }
   expect(await accountsOf(home)).toEqual([

@@ -18,7 +18,7 @@ import { runOperator, startService } from '#support/service.ts';
 import { shared } from '#support/shared.ts';
 import { openTerminal } from '#support/terminal.ts';
 
-const service = shared(() => startService({ env: { LATCHKEY_RATE_LIMITS: 'off' } }));
+const service = shared(() => startService());
 let home: Home;
 const authorizations: (string | null)[] = [];
 const tickets = listener((request) => {

@@ -37,7 +37,7 @@ import { openTerminal, type Terminal } from '#support/terminal.ts';
 import { until } from '#support/until.ts';
 import { runtimes, startWorker } from '#support/worker.ts';
 
-const service = shared(() => startService({ env: { LATCHKEY_RATE_LIMITS: 'off' } }));
+const service = shared(() => startService());
 let home: Home;
 const email = 'ada@agent.example';
 

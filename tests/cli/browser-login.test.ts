@@ -11,9 +11,7 @@ import { shared } from '#support/shared.ts';
 import { openTerminal, type Terminal } from '#support/terminal.ts';
 import { until } from '#support/until.ts';
 
-const service = shared(() =>
-  startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_RATE_LIMITS: 'off' } }),
-);
+const service = shared(() => startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } }));
 /** The service behind a proxy that can hold tokens back. */
 let door: ReturnType<typeof proxyTo>;
 let holdTokens: Promise<unknown> | undefined;

@@ -18,9 +18,7 @@ import { hasSecretService, startFakeSecretService, startSecretService } from '#s
 import { startService, temporaryDirectory } from '#support/service.ts';
 import { shared } from '#support/shared.ts';
 
-const service = shared(() =>
-  startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_RATE_LIMITS: 'off' } }),
-);
+const service = shared(() => startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } }));
 
 test.skipIf(process.platform !== 'linux')(
   'a keychain that is locked is never taken for an absent login',

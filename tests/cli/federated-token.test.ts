@@ -12,7 +12,7 @@ import { shared } from '#support/shared.ts';
 const issuer = shared(() => startIssuer());
 const service = shared(() =>
   startService({
-    env: { LATCHKEY_RATE_LIMITS: 'off', LATCHKEY_TRUSTED_ISSUERS: issuer.url },
+    env: { LATCHKEY_TRUSTED_ISSUERS: issuer.url },
   }),
 );
 let keyId: string;

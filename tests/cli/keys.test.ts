@@ -7,7 +7,7 @@ import { giveSession } from '#support/people.ts';
 import { startService } from '#support/service.ts';
 import { shared } from '#support/shared.ts';
 
-const service = shared(() => startService({ env: { LATCHKEY_RATE_LIMITS: 'off' } }));
+const service = shared(() => startService());
 
 test('the printed address opens the account page with the key filled in, and the key signs a terminal in', async () => {
   const home = newHome({ LATCHKEY_SERVER: service.url });

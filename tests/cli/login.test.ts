@@ -4,6 +4,7 @@ import { describe, expect, test } from 'bun:test';
 import { chmodSync, existsSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import {
+  approving,
   decide,
   expireAccessToken,
   type Home,
@@ -25,9 +26,7 @@ import { shared } from '#support/shared.ts';
 import { until } from '#support/until.ts';
 import { withoutRootsPowers } from '#support/worker.ts';
 
-const service = shared(() =>
-  startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_RATE_LIMITS: 'off' } }),
-);
+const service = shared(() => startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } }));
 
 test('a session that cannot be stored is ended at the server, and the former one stays', async () => {
   const home = newHome({ LATCHKEY_SERVER: service.url });
@@ -91,13 +90,12 @@ describe('Ctrl-C', () => {
     return {
       ...proxy,
       run: async (home: Home, args: string[], email?: string) => {
-        let decided: Promise<void> | undefined;
-        const outcome = await runIn(home, [program, ...args], (stderr, running) => {
-          child = running;
-          const code = userCodeIn(stderr);
-          if (code && email) decided ??= decide(service.url, code, email);
-        });
-        await decided;
+        const outcome = await approving(service.url, email, (onStderr) =>
+          runIn(home, [program, ...args], (stderr, running) => {
+            child = running;
+            onStderr(stderr);
+          }),
+        );
         child = undefined;
         ended.resolve();
         return outcome;

@@ -8,9 +8,7 @@ import { loginByMail } from '#support/http.ts';
 import { startService } from '#support/service.ts';
 import { shared } from '#support/shared.ts';
 
-const service = shared(() =>
-  startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_RATE_LIMITS: 'off' } }),
-);
+const service = shared(() => startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } }));
 
 test('neither .env nor any code in the current directory has any effect', async () => {
   const home = newHome();

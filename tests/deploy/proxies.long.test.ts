@@ -3,6 +3,7 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { spawnSync } from 'bun';
+import { newCertificate } from '#support/certificate.ts';
 import { spawn } from '#support/cleanup.ts';
 import { linkTokenIn, mailTo } from '#support/http.ts';
 import { reservePort } from '#support/reserved-port.ts';
@@ -53,16 +54,12 @@ async function caddy(directory: string, upstream: string, { http, https }: Ports
 }
 
 async function nginx(directory: string, upstream: string, { http, https }: Ports): Promise<Proxy> {
-  const [certificate, key] = [join(directory, 'fullchain.pem'), join(directory, 'privkey.pem')];
-  const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1'];
-  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
-  const out = ['-keyout', key, '-out', certificate];
-  expect(spawnSync(['openssl', 'req', '-x509', ...curve, ...subject, ...out]).exitCode).toBe(0);
+  const { cert: authority, directory: certificates } = newCertificate();
   const site = await adapted('nginx.conf', {
     '127.0.0.1:8787': upstream,
     'listen 80;': `listen ${http};`,
     'listen 443 ssl': `listen ${https} ssl`,
-    '/etc/letsencrypt/live/login.example.com': directory,
+    '/etc/letsencrypt/live/login.example.com': certificates,
     'login.example.com': 'localhost',
   });
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
@@ -73,7 +70,7 @@ async function nginx(directory: string, upstream: string, { http, https }: Ports
     file,
     `daemon off;\npid nginx.pid;\nerror_log stderr;\nevents {}\nhttp {\naccess_log off;\n${temporary.join('\n')}\n${site}}\n`,
   );
-  return { authority: certificate, command: ['nginx', '-p', directory, '-e', 'stderr', '-c', file] };
+  return { authority, command: ['nginx', '-p', directory, '-e', 'stderr', '-c', file] };
 }
 
 /** Runs a proxy while `work` runs, and resolves once it has ended. */

@@ -27,7 +27,7 @@ const runtimes = [
 ];
 const megabyte = 1_000_000;
 
-const service = shared(() => startService({ env: { LATCHKEY_RATE_LIMITS: 'off' } }));
+const service = shared(() => startService());
 let home: Home;
 let upstream: string;
 let respond: (request: IncomingMessage, response: ServerResponse) => unknown;

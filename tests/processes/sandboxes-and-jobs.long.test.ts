@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawnSync } from 'bun';
+import { newCertificate } from '#support/certificate.ts';
 import { spawn } from '#support/cleanup.ts';
 import { type Home, listener, newHome, runIn, storeLogin } from '#support/cli.ts';
 import { codeBlocks, openTerminal, readerOf, startBlock, type Terminal } from '#support/guides.ts';
@@ -62,19 +63,6 @@ afterAll(async () => {
   await terminal.close();
   await tickets.stop();
 });
-
-/** A new certificate for 127.0.0.1, which signs itself, and its key: paths of PEM files. */
-function newCertificate(): { readonly cert: string; readonly key: string } {
-  const directory = temporaryDirectory();
-  const [cert, key] = [join(directory, 'cert.pem'), join(directory, 'key.pem')];
-  const name = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1'];
-  const made = spawnSync([
-    ...['openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'],
-    ...['-days', '2', '-keyout', key, '-out', cert, ...name],
-  ]);
-  if (!made.success) throw new Error(made.stderr.toString());
-  return { cert, key };
-}
 
 /** Serves the repositories below this directory with git's own program for HTTP. */
 async function serveGit(directory: string, request: Request): Promise<Response> {

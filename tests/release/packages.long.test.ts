@@ -7,7 +7,7 @@ import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/co
 import { $, spawnSync } from 'bun';
 import { publint } from 'publint';
 import { newPage } from '#support/browser.ts';
-import { decide, expireAccessToken, newHome, runIn, userCodeIn } from '#support/cli.ts';
+import { approving, decide, expireAccessToken, newHome, runIn } from '#support/cli.ts';
 import { followInstalling } from '#support/guides.ts';
 import { nodes } from '#support/node.ts';
 import { addPasskeyAt, loginByPasskey } from '#support/passkeys.ts';
@@ -173,12 +173,9 @@ describe.each(runtimes)('on $name', ({ run, add }) => {
   test('the installed command line signs in, reads, refreshes and signs out', async () => {
     const home = newHome({ LATCHKEY_SERVER: service.url });
     const program = [run, join(folder, 'node_modules/.bin/latchkey')];
-    let decided: Promise<void> | undefined;
-    const login = await runIn(home, [...program, 'login'], (stderr) => {
-      const code = userCodeIn(stderr);
-      if (code) decided ??= decide(service.url, code, 'packed@example.com');
-    });
-    await decided;
+    const login = await approving(service.url, 'packed@example.com', (onStderr) =>
+      runIn(home, [...program, 'login'], onStderr),
+    );
     expect(login.code).toBe(0);
     const who = await runIn(home, [...program, 'whoami']);
     expect(who.stdout).toContain('packed@example.com');

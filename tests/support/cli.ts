@@ -9,11 +9,11 @@ import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Subprocess } from 'bun';
 import { readConfig } from '../../packages/cli/src/config.ts';
 import { run } from '../../packages/cli/src/program.ts';
-import { closeAtTestEnd, spawn } from './cleanup.ts';
+import { closeAtTestEnd } from './cleanup.ts';
 import { storedSession } from './client.ts';
 import { apiAt, deviceTokens, loginByMail } from './http.ts';
-import { type Outcome, temporaryDirectory } from './service.ts';
-import { waitTimeoutMs } from './until.ts';
+import { ended, launch, type Outcome, temporaryDirectory } from './service.ts';
+import { until, waitTimeoutMs } from './until.ts';
 
 /** The executable that `npm test` compiled, if it did, because it starts in half the time; else the launcher of the source. */
 export const program =
@@ -56,26 +56,12 @@ export async function runIn(
   command: readonly string[],
   watch: (stderr: string, running: Running) => void = () => {},
 ): Promise<Outcome> {
-  const child = spawn([...command], {
-    cwd: home.path,
-    env: home.env,
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'pipe',
+  const running = launch(home.path, home.env, command, {
+    watch: (stderr) => watch(stderr, running.child),
     timeout: waitTimeoutMs,
   });
-  watch('', child);
-  const read = async () => {
-    let text = '';
-    const decoder = new TextDecoder();
-    for await (const chunk of child.stderr) {
-      text += decoder.decode(chunk, { stream: true });
-      watch(text, child);
-    }
-    return text;
-  };
-  const [stdout, stderr, code] = await Promise.all([new Response(child.stdout).text(), read(), child.exited]);
-  return { code, stdout, stderr };
+  watch('', running.child);
+  return ended(running);
 }
 
 /** Runs a command of the program in this process, for tests that need no process of its own. */
@@ -189,16 +175,24 @@ exit 127
 /** The user code that `latchkey login` has printed so far. */
 export const userCodeIn = (text: string) => /^[A-Z]{4}-[A-Z]{4}$/m.exec(text)?.[0];
 
-/** Runs `latchkey login`, approved by `email` at the service at `url`. */
-export async function loginAs(home: Home, url: string, email: string, ...args: string[]): Promise<Outcome> {
+/** Runs what signs in, and approves it as this person when its user code is in the output that it passes on. */
+export async function approving<T>(
+  url: string,
+  email: string | undefined,
+  signIn: (onOutput: (text: string) => void) => Promise<T>,
+): Promise<T> {
   let decided: Promise<void> | undefined;
-  const outcome = await runHere(home, ['login', ...args], (stderr) => {
-    const code = userCodeIn(stderr);
-    if (code) decided ??= decide(url, code, email);
+  const outcome = await signIn((text) => {
+    const code = userCodeIn(text);
+    if (code && email) decided ??= decide(url, code, email);
   });
   await decided;
   return outcome;
 }
+
+/** Runs `latchkey login`, approved by `email` at the service at `url`. */
+export const loginAs = (home: Home, url: string, email: string, ...args: string[]): Promise<Outcome> =>
+  approving(url, email, (onStderr) => runHere(home, ['login', ...args], onStderr));
 
 /** A server that records its requests. It ends with the test that starts it. */
 export function listener(
@@ -286,21 +280,12 @@ export const startAgent = (home: Home, ...args: string[]) => startAgentOn([progr
 
 /** @param command runs the command line */
 export async function startAgentOn(command: readonly string[], home: Home, ...args: string[]) {
-  const child = spawn([...command, 'agent', ...args], {
-    cwd: home.path,
-    env: home.env,
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'pipe',
-  });
-  let text = '';
-  const reader = child.stdout.getReader();
+  const { child, stdout, stderr } = launch(home.path, home.env, [...command, 'agent', ...args]);
   const lines = 1 + (args.includes('--listen') ? args.filter((arg) => arg === '--forward').length : 0);
-  while (text.split('\n').length <= lines) {
-    const { value, done } = await reader.read();
-    if (done) throw new Error(await new Response(child.stderr).text());
-    text += new TextDecoder().decode(value);
-  }
+  const isReady = () => stdout().split('\n').length > lines;
+  await until(() => isReady() || child.exitCode !== null, 'the agent');
+  if (!isReady()) throw new Error(stderr());
+  const text = stdout();
   return {
     pid: child.pid,
     address: /^LATCHKEY_AGENT=(.+)\n/.exec(text)?.[1] ?? '',

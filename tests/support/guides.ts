@@ -4,7 +4,7 @@ import { expect } from 'bun:test';
 import { existsSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { end, spawn } from './cleanup.ts';
-import { addNpx, decide, type Home, newHome, userCodeIn } from './cli.ts';
+import { addNpx, approving, type Home, newHome } from './cli.ts';
 import { reservePort } from './reserved-port.ts';
 import { type TestService, temporaryDirectory } from './service.ts';
 import { until } from './until.ts';
@@ -83,15 +83,8 @@ export function openTerminal(home: Home, replacements: Replacements) {
 }
 
 /** Runs a block that signs in at this address, and approves it as a person would. */
-export async function runSigningIn(terminal: Terminal, block: string, url: string, email: string) {
-  let decided: Promise<void> | undefined;
-  const result = await terminal.run(block, (output) => {
-    const code = userCodeIn(output);
-    if (code) decided ??= decide(url, code, email);
-  });
-  await decided;
-  return result;
-}
+export const runSigningIn = (terminal: Terminal, block: string, url: string, email: string) =>
+  approving(url, email, (onOutput) => terminal.run(block, onOutput));
 
 /** Runs a block that must succeed; returns its output. */
 export async function runWell(terminal: Terminal, block: string): Promise<string> {

@@ -9,9 +9,9 @@ const html = '<!doctype html><title>Welcome</title>';
 /** Starts all servers. */
 export async function setScene() {
   const service = await startService({
-    env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_DEVICE_CODE_TTL: '20', LATCHKEY_RATE_LIMITS: 'off' },
+    env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_DEVICE_CODE_TTL: '20' },
   });
-  const brief = await startService({ env: { LATCHKEY_REFRESH_IDLE_TTL: '1', LATCHKEY_RATE_LIMITS: 'off' } });
+  const brief = await startService({ env: { LATCHKEY_REFRESH_IDLE_TTL: '1' } });
   const foreign = {
     WEBSITE: () => new Response(html, { headers: { 'Content-Type': 'text/html' } }),
     STATIC: ({ method }: Request) =>

@@ -63,11 +63,8 @@ export async function startService(options: ServiceOptions = {}) {
     ...(databaseUrl.startsWith('sqlite:') ? {} : { LATCHKEY_KEYS: testKeys }),
     ...options.env,
   };
-  const { child, stdout, stderr, done } = launch(
-    env,
-    [...(options.program ?? serverProgram), 'serve'],
-    directory,
-  );
+  const command = [...(options.program ?? serverProgram), 'serve'];
+  const { child, stdout, stderr, done } = launchOperator(env, command, directory);
   const output = () => `${stdout()}${stderr()}`;
   const hasExited = () => child.exitCode !== null || child.signalCode !== null;
   /** Waits for the process, and kills it if that takes too long. */
@@ -189,7 +186,7 @@ export async function runOperatorProcess(
   env: Readonly<Record<string, string>>,
   ...args: string[]
 ): Promise<Outcome> {
-  return ended(launch(env, [...serverProgram, ...args]));
+  return ended(launchOperator(env, [...serverProgram, ...args]));
 }
 
 /** Runs one `latchkey-server` command whose standard output goes where a shell redirects it, such as `>&-`. */
@@ -199,11 +196,12 @@ export async function runOperatorInto(
   ...args: string[]
 ): Promise<Omit<Outcome, 'stdout'>> {
   const command = ['sh', '-c', `exec "$@" ${redirection}`, 'sh', ...serverProgram, ...args];
-  const { code, stderr } = await ended(launch(env, command));
+  const { code, stderr } = await ended(launchOperator(env, command));
   return { code, stderr };
 }
 
-async function ended({ child, stdout, stderr, done }: ReturnType<typeof launch>): Promise<Outcome> {
+/** What a process has printed, and its exit code, when it has ended. */
+export async function ended({ child, stdout, stderr, done }: ReturnType<typeof launch>): Promise<Outcome> {
   await done;
   return { code: await child.exited, stdout: stdout(), stderr: stderr() };
 }
@@ -212,7 +210,7 @@ export type RunningOperator = ReturnType<typeof startOperator>;
 
 /** Starts one `latchkey-server` command that runs until it is ended, with no other environment than these settings. */
 export function startOperator(env: Readonly<Record<string, string>>, ...args: string[]) {
-  const { child, stdout, stderr } = launch(env, [...serverProgram, ...args]);
+  const { child, stdout, stderr } = launchOperator(env, [...serverProgram, ...args]);
   return {
     /** The complete lines of its standard output so far. */
     lines: () => stdout().split('\n').slice(0, -1),
@@ -222,23 +220,38 @@ export function startOperator(env: Readonly<Record<string, string>>, ...args: st
   };
 }
 
-/** Starts a process. Its default working directory is an empty one, so that a developer's .env file is not read. */
-function launch(
+/** The default working directory is an empty one, so that a developer's .env file is not read. */
+function launchOperator(
   env: Readonly<Record<string, string>>,
   command: readonly string[],
   cwd = temporaryDirectory(),
 ) {
+  const { PATH = '', HOME = '' } = process.env;
+  return launch(cwd, { PATH, HOME, ...env }, command);
+}
+
+/** Starts a process with this environment. `watch` gets all of standard error so far, each time it grows. */
+export function launch(
+  cwd: string,
+  env: Readonly<Record<string, string>>,
+  command: readonly string[],
+  { watch, timeout }: { watch?: (stderr: string) => void; timeout?: number } = {},
+) {
   const child = spawn([...command], {
     cwd,
-    env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...env },
+    env,
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
+    ...(timeout === undefined ? {} : { timeout }),
   });
   const text = { stdout: '', stderr: '' };
   const collect = async (name: keyof typeof text) => {
     const decoder = new TextDecoder();
-    for await (const chunk of child[name]) text[name] += decoder.decode(chunk, { stream: true });
+    for await (const chunk of child[name]) {
+      text[name] += decoder.decode(chunk, { stream: true });
+      if (name === 'stderr') watch?.(text.stderr);
+    }
   };
   const done = Promise.all([collect('stdout'), collect('stderr')]);
   return { child, stdout: () => text.stdout, stderr: () => text.stderr, done };
