@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { type TokenSet, tokenSet } from '@latchkey/contract/tokens';
 import { spawnSync } from 'bun';
 import postgres from 'postgres';
+import { forwardTo, listener } from '#support/cli.ts';
 import { apiAt, linkTokenIn, loginByMail, mailTo, request } from '#support/http.ts';
 import { startPostgres } from '#support/postgres.ts';
 import { reservePort } from '#support/reserved-port.ts';
@@ -153,10 +154,6 @@ async function use(url: string, login: TokenSet, seen: string[], isOver: () => b
   }
 }
 
-const idempotentMethods = new Set(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS']);
-/** With the body, they are decoded by `fetch` or belong to one connection. */
-const hopHeaders = ['connection', 'keep-alive', 'transfer-encoding', 'content-encoding', 'content-length'];
-
 /**
  * An HTTP proxy in front of several nodes that does what those in production do: a request that may be repeated is sent to
  * the next node when one gives no answer or says 503.
@@ -164,40 +161,20 @@ const hopHeaders = ['connection', 'keep-alive', 'transfer-encoding', 'content-en
 function startRetryingProxy(nodes: readonly string[]) {
   let next = 0;
   let retries = 0;
-
-  const forward = async (request: Request): Promise<Response> => {
-    const { pathname, search } = new URL(request.url);
-    const { method } = request;
-    const body = request.body ? await request.arrayBuffer() : null;
-    const headers = new Headers(request.headers);
-    for (const name of ['host', 'connection']) headers.delete(name);
-    const mayRepeat = idempotentMethods.has(method) || headers.has('Idempotency-Key');
+  const { url } = listener(async (request) => {
+    const mayRepeat = request.method === 'GET' || request.headers.has('Idempotency-Key');
     const first = next++;
     for (let tried = 1; ; tried++) {
       const node = nodes[(first + tried) % nodes.length]!;
-      const init = { method, headers, body, redirect: 'manual' } as const;
-      const answer = await fetch(node + pathname + search, init).catch(() => undefined);
+      const answer = await forwardTo(node, request.clone()).catch(() => undefined);
       const isFinal = !mayRepeat || tried >= nodes.length;
-      if (answer && (answer.status !== 503 || isFinal)) return withoutHopHeaders(answer);
+      if (answer && (answer.status !== 503 || isFinal)) return answer;
       if (isFinal) return new Response('no node answers', { status: 502 });
       retries++;
     }
-  };
-
-  const server = Bun.serve({ hostname: '127.0.0.1', port: 0, idleTimeout: 60, fetch: forward });
-  return {
-    url: `http://127.0.0.1:${server.port}`,
-    /** How many requests were sent once more. */
-    retries: () => retries,
-    stop: () => server.stop(true),
-  };
-}
-
-async function withoutHopHeaders(answer: Response): Promise<Response> {
-  const headers = new Headers(answer.headers);
-  for (const name of hopHeaders) headers.delete(name);
-  const body = await answer.arrayBuffer();
-  return new Response(answer.status === 204 ? null : body, { status: answer.status, headers });
+  });
+  /** `retries`: how many requests were sent once more. */
+  return { url, retries: () => retries };
 }
 
 test.skipIf(!earlier)('while the nodes are replaced one after the other, no request fails', async () => {
@@ -226,5 +203,4 @@ test.skipIf(!earlier)('while the nodes are replaced one after the other, no requ
   expect(seen.filter((outcome) => outcome !== 'ok')).toEqual([]);
   expect(proxy.retries()).toBeGreaterThan(0);
   expect(await appliedIn(databaseUrl)).toEqual(migrationNames);
-  await proxy.stop();
 });

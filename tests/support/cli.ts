@@ -203,6 +203,7 @@ export function listener(
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
+    idleTimeout: 60,
     ...(tls ? { tls: { cert: Bun.file(tls.cert), key: Bun.file(tls.key) } } : {}),
     fetch: (request) => {
       received.push({ url: new URL(request.url), host: request.headers.get('host') });
@@ -226,20 +227,28 @@ export function proxyTo(
     forward: () => Promise<Response>,
   ) => Response | Promise<Response> = (_, __, forward) => forward(),
 ) {
-  const proxy = listener(async (request) => {
-    const { pathname, search } = new URL(request.url);
-    const { method, headers } = request;
-    const body = method === 'GET' ? null : await request.clone().text();
-    const forward = async () => {
-      const response = await fetch(service.url + pathname + search, { method, headers, body });
-      const text = (await response.text()).replaceAll(service.url, proxy.url);
-      const answered = new Headers(response.headers);
-      for (const name of ['Content-Encoding', 'Content-Length']) answered.delete(name);
-      return new Response(text === '' ? null : text, { status: response.status, headers: answered });
-    };
-    return answer(request, pathname, forward);
-  });
+  const proxy = listener((request) =>
+    answer(request, new URL(request.url).pathname, () =>
+      forwardTo(service.url, request.clone(), (text) => text.replaceAll(service.url, proxy.url)),
+    ),
+  );
   return proxy;
+}
+
+/** Sends a request on to another origin, and returns the response, whose text may be changed. */
+export async function forwardTo(
+  origin: string,
+  request: Request,
+  change = (text: string): string => text,
+): Promise<Response> {
+  const { pathname, search } = new URL(request.url);
+  const { method, headers } = request;
+  const body = method === 'GET' ? null : await request.text();
+  const response = await fetch(origin + pathname + search, { method, headers, body, redirect: 'manual' });
+  const text = change(await response.text());
+  const answered = new Headers(response.headers);
+  for (const name of ['Content-Encoding', 'Content-Length']) answered.delete(name);
+  return new Response(text === '' ? null : text, { status: response.status, headers: answered });
 }
 
 /** Fills the current directory of commands with files that Bun would load. */

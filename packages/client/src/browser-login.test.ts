@@ -197,11 +197,10 @@ test('only the first of two answers counts, and nothing listens afterwards', asy
 });
 
 describe('the page on which it ends', () => {
-  const pageIn = async (language: string, answer: (login: BrowserLogin) => RequestInit = () => ({})) => {
+  const pageIn = async (language: string) => {
     const login = await start();
-    const waiting = login.tokens().catch(() => {});
-    const headers = { 'Accept-Language': language };
-    const response = await comeBack(login, {}, { headers, ...answer(login) });
+    const waiting = login.tokens();
+    const response = await comeBack(login, {}, { headers: { 'Accept-Language': language } });
     const text = await response.text();
     await waiting;
     return { response, text };
@@ -233,26 +232,17 @@ describe('the page on which it ends', () => {
     expect((await pageIn(language)).text).toContain(expected);
   });
 
-  test('tells a denial and a failure from a success', async () => {
-    const { text } = await pageIn('en', (login) => ({ body: refusal(login, 'access_denied') }));
-    expect(text).toContain('You denied the sign-in');
+  test.each([
+    ['a denial', 'access_denied', 'access_denied', 'You denied the sign-in'],
+    ['another error', 'server_error', 'invalid_request', 'The sign-in failed'],
+    ['a refused code', undefined, 'invalid_grant', 'The sign-in failed'],
+  ])('tells %s from a success, and the program gets its code', async (_, said, code, expected) => {
     answers = [() => error('invalid_grant')];
-    expect((await pageIn('en')).text).toContain('The sign-in failed');
-  });
-});
-
-test('a denial, another error and a refused code end with their own error codes', async () => {
-  for (const code of ['access_denied', 'server_error']) {
     const login = await start();
     const waiting = codeOf(login.tokens());
-    await (await comeBack(login, {}, { body: refusal(login, code) })).text();
-    expect(await waiting).toBe(code === 'access_denied' ? code : 'invalid_request');
-  }
-  answers = [() => error('invalid_grant')];
-  const login = await start();
-  const waiting = codeOf(login.tokens());
-  await comeBack(login);
-  expect(await waiting).toBe('invalid_grant');
+    const page = await comeBack(login, {}, said === undefined ? {} : { body: refusal(login, said) });
+    expect([await page.text(), await waiting]).toEqual([expect.stringContaining(expected), code]);
+  });
 });
 
 test('lost responses to the code are requested again with the same key', async () => {

@@ -9,26 +9,9 @@ import { addMember, changeService, createOrganization, declareService } from '#s
 import { until } from '#support/until.ts';
 import { setDisabled } from '../../server/src/identity/account/account.ts';
 import { aborted } from './clock.ts';
-import { createVerifier, type Verifier, type VerifierOptions } from './verify.ts';
+import { createVerifier, type VerifierOptions } from './verify.ts';
 
 const email = 'ada@example.com';
-
-interface Rig {
-  readonly t: TestApp;
-  readonly verifier: Verifier;
-  readonly serviceId: string;
-  /** Requests so far, by the last part of their path. */
-  readonly sent: (path: string) => number;
-  /** Delays the answers to requests of this path until `open` is called. */
-  hold(path: string): { open(): void; reached: Promise<void> };
-  /** Requests of this path fail until it is undefined again. */
-  cut: string | undefined;
-  /** Advances both clocks of the verifier, and not that of the service. */
-  pass(ms: number): void;
-  active(token: string): Promise<boolean>;
-  /** Resolves when the verifier has handled what happened so far. */
-  caughtUp(): Promise<void>;
-}
 
 /** A pause of the verifier, which lasts until the clock of the service has advanced. */
 async function sleepOn({ ctx }: TestApp, ms: number, signal?: AbortSignal): Promise<void> {
@@ -36,41 +19,22 @@ async function sleepOn({ ctx }: TestApp, ms: number, signal?: AbortSignal): Prom
   if (signal?.aborted) throw aborted(signal);
 }
 
-async function rig(
-  options: Partial<VerifierOptions> = {},
-  rights: readonly 'feed'[] = ['feed'],
-): Promise<Rig> {
+async function rig(options: Partial<VerifierOptions> = {}, rights: readonly 'feed'[] = ['feed']) {
   const t = await openApp('sqlite');
-  const { id, key } = await declareService(t.ctx, { name: 'Verifier', rights });
+  const { id: serviceId, key } = await declareService(t.ctx, { name: 'Verifier', rights });
   const counts = new Map<string, number>();
   const holds = new Map<string, { gate: Promise<void>; reach: () => void }>();
   let passed = 0;
-  const made: Rig = {
+  const now = () => t.ctx.clock() + passed;
+  const made = {
     t,
-    serviceId: id,
-    cut: undefined,
-    verifier: createVerifier({
-      server: t.ctx.config.baseUrl,
-      serviceKey: key,
-      feed: true,
-      clock: { now: () => t.ctx.clock() + passed, sleep: (ms, signal) => sleepOn(t, ms, signal) },
-      monotonic: () => t.ctx.clock() + passed,
-      fetch: async (url, init) => {
-        const path = new URL(url).pathname.split('/').at(-1)!;
-        counts.set(path, (counts.get(path) ?? 0) + 1);
-        if (made.cut === path) throw new Error('cut');
-        const response = await t.fetch(url, init);
-        const held = holds.get(path);
-        if (held) {
-          held.reach();
-          await held.gate;
-        }
-        return response;
-      },
-      ...options,
-    }),
-    sent: (path) => counts.get(path) ?? 0,
-    hold: (path) => {
+    serviceId,
+    /** Requests of this path fail until it is undefined again. */
+    cut: undefined as string | undefined,
+    /** Requests so far, by the last part of their path. */
+    sent: (path: string) => counts.get(path) ?? 0,
+    /** Delays the answers to requests of this path until `open` is called. */
+    hold: (path: string) => {
       const gate = Promise.withResolvers<void>();
       const reached = Promise.withResolvers<void>();
       holds.set(path, { gate: gate.promise, reach: reached.resolve });
@@ -80,20 +44,42 @@ async function rig(
       };
       return { open, reached: reached.promise };
     },
-    pass: (ms) => {
+    /** Advances both clocks of the verifier, and not that of the service. */
+    pass: (ms: number) => {
       passed += ms;
     },
-    active: async (token) => (await made.verifier.verify(token)).active,
+    active: async (token: string) => (await verifier.verify(token)).active,
+    /** Resolves when the verifier has handled what happened so far. */
     caughtUp: async () => {
       const from = made.sent('feed');
       await t.passUntil(() => made.sent('feed') >= from + 2, 'two requests for the feed');
     },
   };
+  const verifier = createVerifier({
+    server: t.ctx.config.baseUrl,
+    serviceKey: key,
+    feed: true,
+    clock: { now, sleep: (ms, signal) => sleepOn(t, ms, signal) },
+    monotonic: now,
+    fetch: async (url, init) => {
+      const path = new URL(url).pathname.split('/').at(-1)!;
+      counts.set(path, (counts.get(path) ?? 0) + 1);
+      if (made.cut === path) throw new Error('cut');
+      const response = await t.fetch(url, init);
+      const held = holds.get(path);
+      if (held) {
+        held.reach();
+        await held.gate;
+      }
+      return response;
+    },
+    ...options,
+  });
   closeAtTestEnd(async () => {
-    made.verifier.close();
+    verifier.close();
     t.stopWaiting();
   });
-  return made;
+  return Object.assign(made, { verifier });
 }
 
 /** A verifier that follows the feed, and a signed-in user. */
