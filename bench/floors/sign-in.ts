@@ -6,14 +6,14 @@ import { subjectBytes } from '../../packages/server/src/platform/crypto/handle.t
 import { newId, systemRandom } from '../../packages/server/src/platform/crypto/primitives.ts';
 import type { Executor } from '../../packages/server/src/platform/database/executor.ts';
 import {
-  bucketOf,
   macBeforeNext,
   nextCount,
   nextTotal,
   reseal,
   sealEvent,
 } from '../../packages/server/src/security-log/events/chain.ts';
-import { appendEvent, lockLog } from '../../packages/server/src/security-log/events/store.ts';
+import { lockLog } from '../../packages/server/src/security-log/events/events.ts';
+import { appendEvent } from '../../packages/server/src/security-log/events/store.ts';
 import { insertSession, listBrowserOrigins } from '../../packages/server/src/sessions/store.ts';
 import { sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';
 import { keys, tokensOf } from './server.ts';
@@ -34,8 +34,7 @@ export async function signIn(tx: Executor, { userId, ...proof }: SignIn): Promis
   const client = { ip_address: '127.0.0.1', user_agent: proof.userAgent };
   const secret = systemRandom(subjectBytes);
   const id = sessionIdOf(secret);
-  const bucket = bucketOf(userId);
-  const [, [inserted], [log]] = await Promise.all([
+  const [, [inserted], log] = await Promise.all([
     listBrowserOrigins(tx, { user_id: userId }),
     insertSession(tx, {
       ...{ id, user_id: userId, kind: 'browser', method: proof.method, ...client, now, last_used_at: now },
@@ -44,7 +43,7 @@ export async function signIn(tx: Executor, { userId, ...proof }: SignIn): Promis
       ...{ client_name: null, device_name: null, scope: null, resource: null, authorization_details: null },
       ...{ client_id: null, authenticated_at: null, authenticated_by: null, trust: null },
     }),
-    lockLog(tx, { user_id: userId, bucket }),
+    lockLog({ random: systemRandom }, tx, userId),
   ]);
   if (!inserted || !log) return undefined;
   const event = {
@@ -54,8 +53,7 @@ export async function signIn(tx: Executor, { userId, ...proof }: SignIn): Promis
   };
   const mac = sealEvent(keys, event, macBeforeNext(keys, log));
   const ends = { head_seq: event.seq, head_mac: mac, head_at: now, oldest_at: log.oldest_at ?? now };
-  const next = { ...log, ...ends, ...nextCount(keys, log, event.seq), bucket };
-  const total = nextTotal(keys, { bucket, total: log.total, seal: log.total_seal }, 1);
-  await appendEvent(tx, reseal(keys, next), { ...event, mac }, total);
+  const next = { ...log, ...ends, ...nextCount(keys, log, event.seq) };
+  await appendEvent(tx, reseal(keys, next), { ...event, mac }, nextTotal(keys, log.total, 1));
   return tokensOf(secret, 1);
 }

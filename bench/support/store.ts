@@ -8,8 +8,7 @@ import { sha256 } from '../../packages/server/src/platform/crypto/primitives.ts'
 import { openDatabase } from '../../packages/server/src/platform/database/database.ts';
 import type { Executor } from '../../packages/server/src/platform/database/executor.ts';
 import { statement, textsOf } from '../../packages/server/src/platform/database/statement.ts';
-import { bucketOf } from '../../packages/server/src/security-log/events/chain.ts';
-import { insertChain, insertTotal } from '../../packages/server/src/security-log/events/store.ts';
+import { insertChain } from '../../packages/server/src/security-log/events/store.ts';
 import { insertSession } from '../../packages/server/src/sessions/store.ts';
 import { sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';
 
@@ -54,7 +53,6 @@ async function addUser(tx: Executor, index: number, now: number): Promise<void> 
     now,
   });
   await insertChain(tx, { user_id: userIdAt(index) });
-  await insertTotal(tx, { bucket: bucketOf(userIdAt(index)) });
 }
 
 async function addSession(tx: Executor, index: number, now: number): Promise<void> {

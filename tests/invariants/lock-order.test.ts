@@ -4,7 +4,6 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { openApp } from '#support/app.ts';
 import { type LockOrder, withLockOrder } from '#support/lock-order.ts';
 import { shared } from '#support/shared.ts';
-import { byLog, lockLog } from '../../packages/server/src/security-log/events/events.ts';
 
 const app = shared(() => openApp('postgres'));
 let watched: LockOrder;
@@ -51,17 +50,6 @@ describe('a transaction of a test service', () => {
     }
     // And again at the end, because failures in the background fail no test.
     expect(() => watched.requireKept()).toThrow('locks an address after the account');
-  });
-
-  test('a transaction locks the logs of several accounts in the order of their totals', async () => {
-    const ids = Array.from({ length: 40 }, (_, n) => `usr_${n}`).toSorted(byLog);
-    const inOrder = (userIds: readonly string[]) =>
-      watched.db.transaction(async (tx) => {
-        for (const userId of userIds) await lockLog(tx, userId);
-      });
-    await inOrder(ids);
-    watched.requireKept();
-    await expect(inOrder(ids.toReversed())).rejects.toThrow('after that of a higher one');
   });
 
   test('a transaction may take all locks in order', async () => {

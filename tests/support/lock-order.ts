@@ -8,8 +8,6 @@ import type { Database, Executor } from '../../packages/server/src/platform/data
 const owned =
   /(?:^|as \()(?:insert into|update|delete from) "(?:sessions|passkeys|authorization_codes|device_authorizations|email_changes|notices|notice_windows|memberships)"/;
 const logWrite = /(?:^|as \()(?:insert into|update|delete from) "(?:events|event_chains|log_totals)"/;
-/** The first value is the bucket. */
-const totalLock = /inner join "log_totals" .* for no key update$/s;
 const freeLogLock = /from "event_chains".* skip locked$/s;
 const linkWrite = /(?:^|as \()(?:update|delete from) "magic_links"/;
 const addressLock = /lock_address\(|address_locks/;
@@ -31,12 +29,10 @@ const noLocks = {
   owned: false,
   /** It locks the log only if that is free, so it never waits. */
   freeLog: false,
-  /** The highest bucket whose total it has locked. */
-  bucket: -1,
 };
 
 /** The violation of the lock order by the next statement of a transaction, if any. Records the locks it takes. */
-function complaintAbout(text: string, [first]: readonly unknown[], held: typeof noLocks): string | undefined {
+function complaintAbout(text: string, held: typeof noLocks): string | undefined {
   if (addressLock.test(text)) {
     if (held.account !== 'no') return 'locks an address after the account';
     held.address = true;
@@ -58,10 +54,6 @@ function complaintAbout(text: string, [first]: readonly unknown[], held: typeof 
     if (held.owned) return 'locks a declaration after writing what an account owns';
     held.declaration = true;
   }
-  if (totalLock.test(text)) {
-    if (Number(first) < held.bucket) return 'locks the total of a bucket after that of a higher one';
-    held.bucket = Number(first);
-  }
   if (freeLogLock.test(text)) held.freeLog = true;
   if (owned.test(text)) {
     if (held.account !== 'exclusive') return 'writes what an account owns before locking it';
@@ -81,8 +73,8 @@ export function withLockOrder(db: Database) {
   const complaints = new Set<string>();
   const watched = (tx: Executor): Executor => {
     const held = { ...noLocks };
-    const requireOrder = (text: string, values: readonly unknown[]): void => {
-      const complaint = complaintAbout(text, values, held);
+    const requireOrder = (text: string): void => {
+      const complaint = complaintAbout(text, held);
       if (complaint === undefined) return;
       complaints.add(`${complaint}: ${text}`);
       throw new Error(`a transaction ${complaint}: ${text}`);
@@ -90,11 +82,11 @@ export function withLockOrder(db: Database) {
     return {
       dialect: tx.dialect,
       run: async (text, values) => {
-        requireOrder(text, values);
+        requireOrder(text);
         return tx.run(text, values);
       },
       write: async (text, values) => {
-        requireOrder(text, values);
+        requireOrder(text);
         return (tx.write ?? tx.run)(text, values);
       },
     };

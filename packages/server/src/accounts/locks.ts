@@ -1,6 +1,6 @@
 // The order of locks on PostgreSQL: address → account → shared organizations → service → declarations → rows
 // of the account → its log. Every transaction takes the locks it needs in this order, several of one kind by
-// ascending id (logs: `byLog`), so that no two transactions wait for each other. SQLite has a single writer
+// ascending id (logs in any order), so that no two transactions wait for each other. SQLite has a single writer
 // and needs none.
 //
 // A sign-in locks the log of its account together with inserting the session, before the rows of a notice:

@@ -5,7 +5,7 @@ import type { Executor } from '../platform/database/executor.ts';
 import type { Tables } from '../platform/database/schema.ts';
 import { resourceNotFound } from '../platform/errors.ts';
 import { type ClientInfo, noClient } from '../platform/values/client-address.ts';
-import { byLog, recordEvent, recordOncePerHourIn } from '../security-log/events/events.ts';
+import { recordEvent, recordOncePerHourIn } from '../security-log/events/events.ts';
 import {
   type CredentialChange,
   type FeedEvent,
@@ -90,7 +90,7 @@ async function endSessionsOfService(
   userIds: readonly string[],
 ): Promise<void> {
   const now = ctx.clock();
-  for (const user_id of userIds.toSorted(byLog)) {
+  for (const user_id of userIds) {
     const ended = await store.endSessionsOfService(tx, { service_id: serviceId, user_id, now });
     for (const row of ended)
       await recordEnd(ctx, tx, { userId: user_id }, row, { reason: 'service_revoked' });

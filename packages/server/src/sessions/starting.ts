@@ -78,7 +78,7 @@ export async function startSession(ctx: Context, tx: Executor, session: NewSessi
   const [isNoticeDue, [inserted], log] = await Promise.all([
     needsNotice(tx, session),
     store.insertSession(tx, row),
-    lockLog(tx, userId),
+    lockLog(ctx, tx, userId),
   ]);
   if (!inserted) throw await whyNotStarted(tx, userId);
   if (isNoticeDue) await notify(ctx, tx, noticeOf(session, started.id));

@@ -21,7 +21,7 @@ import {
   temporarilyUnavailable,
 } from '../../platform/errors.ts';
 import { shown } from '../../platform/values/shown.ts';
-import { byLog, recordEvent } from '../../security-log/events/events.ts';
+import { recordEvent } from '../../security-log/events/events.ts';
 import { writeFeedEvent } from '../../security-log/feed-events/feed-events.ts';
 import * as store from './store.ts';
 
@@ -312,7 +312,7 @@ async function deleteBatch(ctx: Context, tx: Executor, id: string, by: ChangedBy
   const batch = { organization_id: id, user_ids: JSON.stringify(locked) };
   const removed = await store.deleteMemberships(tx, batch);
   if (isLast) await store.deleteOrganization(tx, { id });
-  for (const { user_id: userId, role: from } of removed.toSorted((a, b) => byLog(a.user_id, b.user_id))) {
+  for (const { user_id: userId, role: from } of removed) {
     const change = { userId, organization, from, to: null, reason: 'organization_deleted' } as const;
     await recordMembershipChange(ctx, tx, change, by);
   }

@@ -27,7 +27,7 @@ interface Log {
 
 const emptyChain = {
   ...{ base_seq: 0, base_mac: noMac, head_seq: 0, head_mac: noMac, head_at: 0, oldest_at: null },
-  ...{ seal: noMac, bucket: 0, counted: 0, counted_seq: 0, count_seal: '' },
+  ...{ seal: noMac, counted: 0, counted_seq: 0, count_seal: '' },
 };
 
 const unsealed = (seq: number, user_id = 'usr_a'): Omit<EventRow, 'mac'> => ({

@@ -1,6 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { LogKeys, ServerKey } from '../../platform/crypto/primitives.ts';
-import { sha256 } from '../../platform/crypto/primitives.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 
 /** Without its position, which is not sealed. */
@@ -216,15 +215,10 @@ export class Auditor {
 }
 
 // How many events all logs have had. An attacker who sets one log back to an earlier state leaves a chain that is intact, but fewer
-// events than were counted.
+// events than were counted. Each transaction adds its events to one of several totals, so that no two wait for each other, and to the
+// one that has counted least, so that setting back a single total takes back the events of many accounts.
 
 type Fields = Parameters<typeof bytesOf>[0];
-
-/** Logs of different buckets are written at the same time; those of one wait for each other. */
-const buckets = 16;
-
-/** The bucket of the total that counts the events of an account. */
-export const bucketOf = (userId: string): number => sha256('log bucket', userId)[0]! % buckets;
 
 /**
  * What continues a count that is not good says so for good: no new seal can hide that it was changed (`changed`), or that it could not be
@@ -277,7 +271,7 @@ export function nextCount(keys: LogKeys, chain: ChainRow, seq: number): Count {
   };
 }
 
-/** The total of a bucket with so many more events. */
+/** A total with so many more events. */
 export function nextTotal(keys: LogKeys, row: TotalRow, added: number): TotalRow {
   const { bucket } = row;
   const total = row.total + added;

@@ -8,7 +8,6 @@ import type { RateLimitSubject, Reservation } from '../../platform/rate-limits/l
 import type { ClientInfo } from '../../platform/values/client-address.ts';
 import {
   amendEvent,
-  bucketOf,
   type ChainRow,
   detailOf,
   type EventDetail,
@@ -58,7 +57,7 @@ export async function recordEvent(
   event: NewEvent,
   locked?: LockedLog,
 ): Promise<void> {
-  await append(ctx, tx, locked ?? (await requireLog(tx, event.userId)), event, null);
+  await append(ctx, tx, locked ?? (await requireLog(ctx, tx, event.userId)), event, null);
 }
 
 /**
@@ -76,7 +75,7 @@ export async function recordChange(
   change: NewEvent & { readonly sessionId: string; readonly detail: EventDetail },
   merge: (earlier: EventDetail, later: EventDetail) => EventDetail,
 ): Promise<void> {
-  const chain = await requireLog(tx, change.userId);
+  const chain = await requireLog(ctx, tx, change.userId);
   const earlier = await findEarlierChange(ctx, tx, chain, change);
   const detail = JSON.stringify(earlier ? merge(detailOf(earlier), change.detail) : change.detail);
   if (detail === earlier?.detail || (await amend(ctx, tx, chain, earlier, detail))) return;
@@ -115,7 +114,7 @@ async function amend(
 export async function recordFailedSignIn(ctx: Context, tx: Executor, failure: FailedSignIn): Promise<void> {
   const { userId, client } = failure;
   if (!(await findEntry(ctx, tx, failure))) return;
-  const chain = await lockLog(tx, userId);
+  const chain = await lockLog(ctx, tx, userId);
   const entry = chain && (await findEntry(ctx, tx, failure));
   if (!entry) return;
   const { counted, detail, freeSlot, firstDetail } = entry;
@@ -159,7 +158,7 @@ export async function recordOncePerHour(
     const [account] = await lockAccountRow(tx, { id: event.userId });
     if (!account || (await store.findOnce(tx, key)).length > 0) return;
     await cause(tx);
-    await append(ctx, tx, await requireLog(tx, event.userId), event, key.once);
+    await append(ctx, tx, await requireLog(ctx, tx, event.userId), event, key.once);
   });
 }
 
@@ -176,7 +175,7 @@ export async function recordOncePerHourIn(
 ): Promise<void> {
   const key = onceOf(ctx, event, subject);
   if ((await store.findOnce(tx, key)).length > 0) return;
-  const chain = await requireLog(tx, event.userId);
+  const chain = await requireLog(ctx, tx, event.userId);
   if ((await store.findOnce(tx, key)).length > 0) return;
   await append(ctx, tx, chain, event, key.once);
 }
@@ -218,25 +217,30 @@ export async function takeForUser(
 type LockedLog = NonNullable<Awaited<ReturnType<typeof lockLog>>>;
 
 /** @throws {AuthError} `invalid_token` when the account is gone */
-async function requireLog(tx: Executor, userId: string): Promise<LockedLog> {
-  const log = await lockLog(tx, userId);
+async function requireLog(ctx: Context, tx: Executor, userId: string): Promise<LockedLog> {
+  const log = await lockLog(ctx, tx, userId);
   if (!log) throw invalidCredential('gone');
   return log;
 }
 
-/**
- * Orders accounts whose logs one transaction writes to: by the totals that count their events, so that no two such transactions wait for
- * each other.
- */
-export const byLog = (userId: string, other: string): number => bucketOf(userId) - bucketOf(other);
-
 /** Locks the log of an account until the transaction ends, and creates what is missing; undefined when the account is gone. */
-export async function lockLog(tx: Executor, userId: string) {
-  const one = { user_id: userId, bucket: bucketOf(userId) };
-  const [log] = await store.lockLog(tx, one);
-  if (log) return log;
-  await Promise.all([store.insertChain(tx, one), store.insertTotal(tx, one)]);
-  return (await store.lockLog(tx, one))[0];
+export async function lockLog(ctx: Pick<Context, 'random'>, tx: Executor, userId: string) {
+  const one = { user_id: userId };
+  let [log] = await store.lockLog(tx, one);
+  if (!log) {
+    await store.insertChain(tx, one);
+    [log] = await store.lockLog(tx, one);
+  }
+  if (!log) return undefined;
+  const { total_bucket: bucket, total, total_seal: seal, ...chain } = log;
+  const isHeld = bucket !== null && total !== null && seal !== null;
+  return { ...chain, total: isHeld ? { bucket, total, seal } : await startTotal(ctx, tx) };
+}
+
+/** Starts a total, because other transactions hold all that there are: so there are never more than transactions at once. */
+async function startTotal(ctx: Pick<Context, 'random'>, tx: Executor) {
+  const [total] = await store.insertTotal(tx, { bucket: ctx.random(4).readUInt32BE() >>> 1 });
+  return total!;
 }
 
 /**
@@ -244,11 +248,9 @@ export async function lockLog(tx: Executor, userId: string) {
  * them. The deletion deletes the events before the chain, and the sweep locks the chain before the events.
  */
 export async function closeLog(ctx: Context, tx: Executor, userId: string): Promise<void> {
-  const log = await lockLog(tx, userId);
-  if (log) await store.updateTotal(tx, nextTotal(ctx.logKeys, totalOf(log), -log.counted));
+  const log = await lockLog(ctx, tx, userId);
+  if (log) await store.updateTotal(tx, nextTotal(ctx.logKeys, log.total, -log.counted));
 }
-
-const totalOf = ({ total_bucket: bucket, total, total_seal: seal }: LockedLog) => ({ bucket, total, seal });
 
 async function append(
   ctx: Context,
@@ -278,9 +280,8 @@ async function append(
     head_at: row.created_at,
     oldest_at: log.oldest_at ?? row.created_at,
     ...nextCount(ctx.logKeys, log, row.seq),
-    bucket: log.total_bucket,
   });
-  await store.appendEvent(tx, next, { ...row, mac }, nextTotal(ctx.logKeys, totalOf(log), 1));
+  await store.appendEvent(tx, next, { ...row, mac }, nextTotal(ctx.logKeys, log.total, 1));
 }
 
 /** How many events about failed sign-ins an account gets per day (UTC); further ones are only counted in the metrics. */

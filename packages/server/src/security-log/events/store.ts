@@ -99,7 +99,6 @@ export const updateChain = statement<Tables['event_chains'] & { seen: string }>(
         'head_at',
         'oldest_at',
         'seal',
-        'bucket',
         'counted',
         'counted_seq',
         'count_seal',
@@ -109,26 +108,41 @@ export const updateChain = statement<Tables['event_chains'] & { seen: string }>(
     .where('seal', '=', p.seen),
 );
 
+/** On PostgreSQL, whether this transaction has written the row. SQLite writes in one transaction at a time. */
+const isWrittenHere = (dialect: Dialect) =>
+  dialect === 'postgres'
+    ? sql<boolean>`log_totals.xmin = cast(pg_current_xact_id() as xid)`
+    : sql<boolean>`false`;
+
 /**
- * Locks the chain of an account and the total of its bucket until the transaction ends, after the account, as `lockChain` does. No row
- * if either is missing.
+ * Locks the chain of an account until the transaction ends, after the account, as `lockChain` does, and one total: the one that this
+ * transaction has counted in before, or else of those that no other holds the one that has counted least. It never waits for a total;
+ * if all are held, its columns are null.
  */
-export const lockLog = statement<{ user_id: string; bucket: number }>()((db, p, dialect) =>
+export const lockLog = statement<{ user_id: string }>()((db, p, dialect) =>
   db
     .selectFrom('event_chains')
-    .innerJoin('log_totals', (j) => j.on('log_totals.bucket', '=', p.bucket))
+    .leftJoin(
+      (e) =>
+        e
+          .selectFrom('log_totals')
+          .selectAll()
+          .orderBy(isWrittenHere(dialect), 'desc')
+          .orderBy('total')
+          .limit(1)
+          .$if(dialect === 'postgres', (q) => q.forNoKeyUpdate().skipLocked())
+          .as('free'),
+      (j) => j.onTrue(),
+    )
     .selectAll('event_chains')
-    .select(['log_totals.bucket as total_bucket', 'log_totals.total', 'log_totals.seal as total_seal'])
+    .select(['free.bucket as total_bucket', 'free.total', 'free.seal as total_seal'])
     .where('event_chains.user_id', '=', (e) => lockedOwner(e, p.user_id, dialect))
-    .$if(dialect === 'postgres', (q) => q.forNoKeyUpdate()),
+    .$if(dialect === 'postgres', (q) => q.forNoKeyUpdate('event_chains')),
 );
 
-/** Creates the total of a bucket; does nothing if it has one. */
+/** Creates a total that has counted nothing, which this transaction holds. */
 export const insertTotal = statement<{ bucket: number }>()((db, p) =>
-  db
-    .insertInto('log_totals')
-    .values({ bucket: p.bucket, total: 0, seal: '' })
-    .onConflict((c) => c.column('bucket').doNothing()),
+  db.insertInto('log_totals').values({ bucket: p.bucket, total: 0, seal: '' }).returningAll(),
 );
 
 export const updateTotal = statement<Tables['log_totals']>()((db, p) =>
@@ -138,28 +152,22 @@ export const updateTotal = statement<Tables['log_totals']>()((db, p) =>
     .where('bucket', '=', p.bucket),
 );
 
-/** Adds an event to a locked log, with both ends of its chain and the total of its bucket. */
+/** Adds an event to a locked log, with both ends of its chain and a total. */
 export const appendEvent = together(updateChain, insertEvent, updateTotal);
 
-/** The total of each bucket beside what the chains in it have counted, as of one moment. */
+/** How many events all chains have counted, beside each total, as of one moment. One row without a total if there is none. */
 export const listTotals = statement()((db) =>
   db
-    .selectFrom(
-      db
+    .selectFrom((e) =>
+      e
         .selectFrom('event_chains')
-        .select(['bucket', 'counted', sql<number>`0`.as('total'), sql<string>`''`.as('seal')])
-        .unionAll(
-          db.selectFrom('log_totals').select(['bucket', sql<number>`0`.as('counted'), 'total', 'seal']),
+        .select((f) =>
+          f.cast<number>(f.fn.coalesce(f.fn.sum('event_chains.counted'), f.lit(0)), 'bigint').as('counted'),
         )
-        .as('t'),
+        .as('chains'),
     )
-    .select((e) => [
-      'bucket',
-      e.cast<number>(e.fn.sum('counted'), 'bigint').as('counted'),
-      e.cast<number>(e.fn.sum('total'), 'bigint').as('total'),
-      e.fn.max('seal').as('seal'),
-    ])
-    .groupBy('bucket'),
+    .leftJoin('log_totals', (j) => j.onTrue())
+    .select(['chains.counted', 'bucket', 'total', 'seal']),
 );
 
 /** Sets the time from which the sweep looks for expired events in a chain. */

@@ -25,7 +25,6 @@ declare module '../../platform/database/schema.ts' {
       head_at: number;
       oldest_at: number | null;
       seal: string;
-      bucket: number;
       counted: number;
       counted_seq: number;
       count_seal: string;

@@ -8,8 +8,10 @@ import { generateKey } from '../../platform/crypto/primitives.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { deleteAccount } from '../../whole-account/personal-data.ts';
 import { auditLogs, auditTotals } from './auditing.ts';
+import { recordEvent } from './events.ts';
 
-const run = (app: TestApp, text: string) => app.ctx.db.single.run<Tables['event_chains']>(text, []);
+const run = (app: TestApp, text: string) =>
+  app.ctx.db.single.run<Tables['event_chains'] & Tables['log_totals']>(text, []);
 const findings = async (app: TestApp) =>
   (await Array.fromAsync(auditLogs(app.ctx, undefined))).flatMap(({ audit }) => audit.findings);
 const isComplete = async (app: TestApp) => (await auditTotals(app.ctx)).isComplete;
@@ -75,7 +77,6 @@ onBothDatabases('a log that was set back', (open, dialect) => {
       databaseUrl: app.databaseUrl,
       settings: { LATCHKEY_KEYS: `${newKey},${app.keys}` },
     });
-    await both.login('later@example.com');
     expect(await auditTotals(both.ctx)).toEqual({ isComplete: true, retired: 0 });
     // Without the key that sealed a total, it cannot be checked, and a new seal does not change that.
     const alone = await open({ databaseUrl: app.databaseUrl, settings: { LATCHKEY_KEYS: newKey } });
@@ -83,6 +84,32 @@ onBothDatabases('a log that was set back', (open, dialect) => {
     const after = await auditTotals(alone.ctx);
     expect(after.isComplete).toBe(true);
     expect(after.retired).toBeGreaterThan(0);
+    await both.login('later@example.com');
+    expect((await auditTotals(both.ctx)).isComplete).toBe(true);
     for (const one of [alone, both, ...(node === app ? [] : [node]), app]) await one.close();
+  });
+
+  test('no transaction waits for the total of another one, and there are never more totals than transactions at once', async () => {
+    const people: string[] = [];
+    for (const name of ['ada', 'eve', 'joe', 'may'].slice(0, dialect === 'postgres' ? 4 : 1))
+      people.push((await signedIn(app, `${name}@example.com`)).userId);
+    /** Each transaction begins and ends within the one before, and records several events. */
+    const recordAtOnce = ([userId, ...others]: readonly string[]): Promise<void> =>
+      app.ctx.db.transaction(async (tx) => {
+        const record = () => recordEvent(app.ctx, tx, { type: 'account_enabled', userId: userId! });
+        for (let n = 0; n < 3; n++) await record();
+        if (others.length > 0) await recordAtOnce(others);
+        await record();
+      });
+    const totals = () => run(app, 'SELECT total FROM log_totals');
+    for (let n = 0; n < 3; n++) {
+      await recordAtOnce(people);
+      expect(await totals()).toHaveLength(people.length);
+    }
+    // The one that has counted least is next, so that they grow together.
+    for (let n = 0; n < 5 * people.length; n++) await recordAtOnce([people[0]!]);
+    const counts = (await totals()).map(({ total }) => total);
+    expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(4);
+    expect(await isComplete(app)).toBe(true);
   });
 });
