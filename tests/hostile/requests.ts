@@ -283,7 +283,7 @@ const get = (...headers: string[]): string => lines('GET /healthz HTTP/1.1', ...
 const chunked = 'Transfer-Encoding: chunked';
 
 /** Requests whose framing is wrong: each gets a connection of its own. */
-export const unframed: readonly string[] = [
+const unframed: readonly string[] = [
   post(['Content-Length: 5', chunked], '0', '', get('Host: x')),
   post(['Content-Length: 2', 'Content-Length: 3'], '{}'),
   post(['Content-Length: -1'], '{}'),

@@ -69,24 +69,6 @@ onBothDatabases('operators', (open) => {
     expect((await ask('GET', `/users/${user}/events?limit=100`)).body.events).toEqual(log);
   });
 
-  // What a search finds is tested in identity/account/users.test.ts.
-  test('users are listed and searched by address, a page at a time', async () => {
-    const { ask, authorization } = await operatorOf(t);
-    const emails = ['ada@example.com', 'BOB@example.com', 'eve_100@example.org'];
-    for (const email of emails) await t.login(email);
-    const headers = { Authorization: authorization };
-    for (const [query, found] of [
-      ['', emails],
-      ['?search=example', emails],
-      ['?search=EXAMPLE.com', emails.slice(0, 2)],
-    ] as const) {
-      const pages = await pagesOf<{ email: string }>(t, `/users${query}`, 'users', 1, { headers });
-      expect(pages.flat().map(({ email }) => email)).toEqual(found as string[]);
-    }
-    for (const search of ['', 'x'.repeat(201)])
-      expect((await ask('GET', `/users?search=${search}`)).body.error).toBe('invalid_request');
-  });
-
   test('the emails to a user are listed with their outcome and without their content, also those to a former address', async () => {
     const { ask, authorization } = await operatorOf(t);
     const ada = await t.login();

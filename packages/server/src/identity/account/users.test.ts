@@ -3,6 +3,7 @@
 import { expect, test } from 'bun:test';
 import { outcome } from '#support/account.ts';
 import { onBothDatabases } from '#support/app.ts';
+import { pagesOf } from '#support/pages.ts';
 import { fresh } from '#support/shared.ts';
 import { deleteAccount } from '../../whole-account/personal-data.ts';
 import { setDisabled } from './account.ts';
@@ -10,17 +11,6 @@ import { listUsers } from './users.ts';
 
 onBothDatabases('users for services', (open) => {
   const t = fresh(open);
-
-  /** The addresses that a search finds, page by page. */
-  async function searched(search: string, limit: number, part?: Parameters<typeof listUsers>[2]) {
-    const pages: string[][] = [];
-    for (let cursor: string | null | undefined; cursor !== null; ) {
-      const page = await listUsers(t.ctx, { search, limit, cursor }, part);
-      pages.push(page.users.map(({ email }) => email));
-      cursor = page.next_cursor;
-    }
-    return pages;
-  }
 
   test('a user is found by id and by address, disabled or not, until the account is deleted', async () => {
     const headers = { Authorization: await t.serviceAuthorization('users') };
@@ -55,7 +45,12 @@ onBothDatabases('users for services', (open) => {
     for (const email of ['ada@example.com', 'BOB@example.com', 'eve_100@example.org']) await t.login(email);
     const { access_token: accessToken } = await t.login('carol@example.com');
     await t.api.call('updateProfile', { accessToken, body: { name: 'Ada’s Sister Éva' } });
-    const found = async (search: string, limit = 100) => (await searched(search, limit)).flat();
+    const headers = { Authorization: await t.serviceAuthorization('operate') };
+    const found = async (search: string, limit = 100) => {
+      const path = search === '' ? '/users' : `/users?search=${encodeURIComponent(search)}`;
+      const pages = await pagesOf<{ email: string }>(t, path, 'users', limit, { headers });
+      return pages.flat().map(({ email }) => email);
+    };
     expect(await found('ADA')).toEqual(['ada@example.com', 'carol@example.com']);
     expect(await found('bob@')).toEqual(['BOB@example.com']);
     expect(await found('example.org')).toEqual(['eve_100@example.org']);
@@ -68,21 +63,25 @@ onBothDatabases('users for services', (open) => {
     const all = await found('');
     expect(all).toHaveLength(4);
     for (const pageSize of [1, 2, 3, 4]) expect(await found('', pageSize)).toEqual(all);
+    for (const search of ['', 'x'.repeat(201)])
+      expect(outcome(await t.ask('GET', `/users?search=${search}`, { headers }))).toBe('400 invalid_request');
   });
 
   test('a search examines a bounded number of accounts for a page, and its cursor reads on from there', async () => {
     for (let n = 0; n < 9; n++) await t.login(`user${n}@example.${n % 4 === 3 ? 'org' : 'com'}`);
     const part = { size: 2, max: 2 };
-    const pages = await searched('.ORG', 5, part);
-    expect(pages).toEqual([['user3@example.org'], ['user7@example.org'], []]);
-    const first = await listUsers(t.ctx, { search: 'user', limit: 3 }, part);
-    expect(first.users).toHaveLength(3);
-    const next = await listUsers(t.ctx, { search: 'user', limit: 3, cursor: first.next_cursor! }, part);
-    expect(next.users.map(({ email }) => email)).toEqual([
-      'user3@example.org',
-      'user4@example.com',
-      'user5@example.com',
-    ]);
+    /** The first pages that a search finds, by the numbers of the users. */
+    const searched = async (search: string, limit: number, count: number) => {
+      const pages: string[] = [];
+      for (let cursor: string | null | undefined; cursor !== null && pages.length < count; ) {
+        const page = await listUsers(t.ctx, { search, limit, cursor }, part);
+        pages.push(page.users.map(({ email }) => email[4]).join(' '));
+        cursor = page.next_cursor;
+      }
+      return pages;
+    };
+    expect(await searched('.ORG', 5, 9)).toEqual(['3', '7', '']);
+    expect(await searched('user', 3, 2)).toEqual(['0 1 2', '3 4 5']);
   });
 
   test('searches take turns, so that many of them hold up other requests no longer than one', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawn } from 'bun';
-import { type Outcome, runOperator, runOperatorProcess, temporaryDirectory } from '#support/service.ts';
+import { runOperator, temporaryDirectory } from '#support/service.ts';
 import { settingsWarnings } from '../../operator/announcement.ts';
 import { allSettings, rateLimitNames, readConfig, unknownSettings } from '../../settings.ts';
 import { generateKey, parseKeyRing } from '../crypto/primitives.ts';
@@ -332,13 +332,6 @@ describe('keys', () => {
   });
 });
 
-/** Expects one line that names a setting. */
-function expectStopped({ code, stderr, stdout }: Outcome, name: string): void {
-  expect([code, stdout]).toEqual([1, '']);
-  const isNamed = expect.stringMatching(new RegExp(`^latchkey-server: ${name} .+\\.$`));
-  expect(stderr.trim().split('\n')).toEqual([isNamed]);
-}
-
 test.each([
   ['LATCHKEY_SIGNUP', { LATCHKEY_SIGNUP: '@' }],
   ['LATCHKEY_BASE_URL', { LATCHKEY_BASE_URL: 'http://login.example.com' }],
@@ -349,13 +342,10 @@ test.each([
   ['HOST', { HOST: 'http://localhost' }],
   ['HOST', { HOST: '127.0.0.1:80' }],
 ])('an invalid %s stops the start with one line that names it', async (name, env) => {
-  expectStopped(await runOperator({ PORT: '0', ...env }, 'serve'), name);
-});
-
-test('a port in use stops the start with one line that names PORT', async () => {
-  const taken = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => undefined } });
-  expectStopped(await runOperatorProcess({ PORT: String(taken.port) }, 'serve'), 'PORT');
-  taken.stop(true);
+  const { code, stderr, stdout } = await runOperator({ PORT: '0', ...env }, 'serve');
+  expect([code, stdout]).toEqual([1, '']);
+  const isNamed = expect.stringMatching(new RegExp(`^latchkey-server: ${name} .+\\.$`));
+  expect(stderr.trim().split('\n')).toEqual([isNamed]);
 });
 
 test('trusted issuers are https, or loopback ones beside a loopback base URL, and never this service', () => {

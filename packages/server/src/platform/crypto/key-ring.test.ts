@@ -4,27 +4,18 @@ import { generateKey, parseKeyRing } from './primitives.ts';
 
 const [older, newer, newest] = [generateKey(), generateKey(), generateKey()];
 const subject = Buffer.alloc(16, 'subject');
-const mint = (keys: string) => mintHandle(parseKeyRing(keys), 'accessToken', { subject, value: 1 });
-const reads = (keys: string, text: string) =>
-  readHandle(parseKeyRing(keys), 'accessToken', text) !== undefined;
-
-test('the first key of the ring signs', () => {
-  expect(mint(`${newer},${older}`)).toBe(mint(newer));
-  expect(mint(`${newer},${older}`)).not.toBe(mint(older));
-});
-
-test('every key of the ring verifies, whatever its position', () => {
-  const ring = `${newest},${newer},${older}`;
-  for (const key of [newest, newer, older]) expect(reads(ring, mint(key))).toBe(true);
-  expect(reads(`${newer},${newest}`, mint(`${newest},${newer}`))).toBe(true);
-});
-
-test('a key that left the ring no longer verifies', () => {
-  expect(reads(`${newest},${newer}`, mint(older))).toBe(false);
-});
-
-test('a node that does not have the new key yet refuses handles signed with it', () => {
-  expect(reads(older, mint(`${newer},${older}`))).toBe(false);
+test.each([
+  ['the first key of the ring signs', [newer], [newer, older], true],
+  ['no other key of the ring signs', [older], [newer, older], false],
+  ['the newest of three keys verifies', [newest, newer, older], [newest], true],
+  ['the second of three keys verifies', [newest, newer, older], [newer], true],
+  ['the oldest of three keys verifies', [newest, newer, older], [older], true],
+  ['keys verify in any order', [newer, newest], [newest, newer], true],
+  ['a key that left the ring no longer verifies', [newest, newer], [older], false],
+  ['a node without the newest key refuses what it signed', [older], [newer, older], false],
+])('%s', (_, verifying, signing, isAccepted) => {
+  const text = mintHandle(parseKeyRing(signing.join()), 'accessToken', { subject, value: 1 });
+  expect(readHandle(parseKeyRing(verifying.join()), 'accessToken', text) !== undefined).toBe(isAccepted);
 });
 
 test('the id of a key contains no part of the key', () => {

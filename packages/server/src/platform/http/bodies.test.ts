@@ -199,6 +199,18 @@ test('every member of every body refuses other types and what is beyond its limi
   }
 });
 
+test('no text in a body causes a 5xx, even one that PostgreSQL cannot store', async () => {
+  const t = await openApp('postgres');
+  for (const { endpoint, name, bodyWith } of fields.filter(({ types }) => types.includes('string'))) {
+    // An accepted request may end the session.
+    const call = await callersOf(t);
+    for (const text of ['a\u0000b', '\u0000', 'a\ud800b', '\udfff', '\ufffe', '\u{10ffff}']) {
+      const { status } = await call(endpoint, { json: bodyWith(text) });
+      expect([name, text, status < 500]).toEqual([name, text, true]);
+    }
+  }
+});
+
 onBothDatabases('bodies', (open) => {
   test('a string of the maximum length is stored in full', async () => {
     const t = await open();

@@ -2,7 +2,7 @@
 
 import { beforeEach, expect, test } from 'bun:test';
 import { formatCode } from '@latchkey/contract/codes';
-import { outcome } from '#support/account.ts';
+import { outcome, tokenIn } from '#support/account.ts';
 import { type Answer, type Ask, onBothDatabases, openApp, type Tokens } from '#support/app.ts';
 import { createAuthenticator } from '#support/authenticator.ts';
 import { shared } from '#support/shared.ts';
@@ -176,13 +176,21 @@ onBothDatabases('limits', (open, dialect) => {
     ],
     [
       'link_logins',
-      'magic links for each client address, but no forged ones',
+      'magic links for each client address, and links of an email change, but no forged ones',
       async ({ email, peer }) => {
+        const { access_token: token } = await loginOf(freshEmail());
+        await t.ask('POST', '/me/email', { json: { email: freshEmail() }, token });
+        const change = tokenIn((await t.mails()).find(({ text }) => text.includes('lk_ec_')));
         await magicLink(email, freshAddress());
-        const { token } = await mailTo(email);
-        const follow = (sent: string) => t.ask('POST', '/magic_link/verify', { json: { token: sent }, peer });
-        for (let n = 0; n < 200; n++) expect(outcome(await follow(`${token}x`))).toBe('400 invalid_grant');
-        return () => follow(token);
+        const { token: link } = await mailTo(email);
+        const follow = (of: string, json: object) => t.ask('POST', of, { json, peer });
+        const verify = '/magic_link/verify';
+        const confirm = '/me/email/verify';
+        for (let n = 0; n < 100; n++) {
+          expect(outcome(await follow(verify, { token: `${link}x` }))).toBe('400 invalid_grant');
+          expect(outcome(await follow(confirm, { token: `${change}x` }))).toBe('400 invalid_grant');
+        }
+        return (index) => (index % 2 ? follow(verify, { token: link }) : follow(confirm, { token: change }));
       },
     ],
     [

@@ -15,25 +15,19 @@ test.each([...languages])('mails say everything in %s that they say in English',
   for (const subject of subjects) expect(subject.length).toBeLessThanOrEqual(maxSubjectLength);
 });
 
-test('a text, a placeholder or a plural form that is missing is found', () => {
-  const reference = { a: 'Hello {name}', many: { one: '{count} day', other: '{count} days' } };
-  expect(textProblems('de', { a: 'Hallo {name}', many: reference.many }, reference)).toEqual([]);
-  expect(textProblems('de', { a: 'Hallo', many: { other: '{count} Tage' } }, reference)).toEqual([
-    'a: other placeholders than in English',
-    'many: plural forms are not one, other',
-  ]);
-  expect(textProblems('ja', { a: ' ', many: { other: '日' }, more: 'x' }, reference)).toEqual([
-    'a: empty',
-    'many.other: other placeholders than in English',
-    'more: not in English',
-  ]);
-  expect(textProblems('fr', {}, { a: 'x' })).toEqual(['a: missing']);
-});
-
-test('a text whose line could break before a mark or inside a word is found', () => {
-  const problem = ['a: a line could break inside a word or before a mark'];
-  expect(textProblems('fr', { a: 'Vraiment ?' }, { a: 'Really?' })).toEqual(problem);
-  expect(textProblems('fr', { a: 'Vraiment\u00a0?' }, { a: 'Really?' })).toEqual([]);
-  expect(textProblems('de', { a: 'E-Mail' }, { a: 'Email' })).toEqual(problem);
-  expect(textProblems('ja', { a: '1 回' }, { a: 'Once' })).toEqual(problem);
+const breaks = 'a: a line could break inside a word or before a mark';
+const days = { one: '{count} day', other: '{count} days' };
+test.each([
+  ['de', { a: 'Hallo {name}', b: days }, { a: 'Hello {name}', b: days }, []],
+  ['de', { a: 'Hallo' }, { a: 'Hello {name}' }, ['a: other placeholders than in English']],
+  ['de', { a: { other: '{count} Tage' } }, { a: days }, ['a: plural forms are not one, other']],
+  ['ja', { a: { other: '日' } }, { a: days }, ['a.other: other placeholders than in English']],
+  ['ja', { a: ' ', more: 'x' }, { a: 'Hello' }, ['a: empty', 'more: not in English']],
+  ['fr', {}, { a: 'x' }, ['a: missing']],
+  ['fr', { a: 'Vraiment ?' }, { a: 'Really?' }, [breaks]],
+  ['fr', { a: 'Vraiment\u00a0?' }, { a: 'Really?' }, []],
+  ['de', { a: 'E-Mail' }, { a: 'Email' }, [breaks]],
+  ['ja', { a: '1 回' }, { a: 'Once' }, [breaks]],
+])('in %s, %j for %j has these problems: %j', (language, texts, english, problems) => {
+  expect(textProblems(language, texts, english)).toEqual(problems);
 });
