@@ -6,6 +6,7 @@ import { endpoints } from '@latchkey/contract/endpoints';
 import { cookieByMail, sameOrigin } from '#support/account.ts';
 import { type Answer, type Ask, openApp, type Tokens } from '#support/app.ts';
 import { createdKey } from '#support/keys.ts';
+import { declareService, untilServiceUsed } from '#support/services.ts';
 import { shared } from '#support/shared.ts';
 import {
   type HandleKind,
@@ -161,6 +162,24 @@ test('the RFC 7009 revocation endpoint answers 200 to any unknown token without 
     const answer = await app.ask('POST', '/revoke', { form: { token: handle } });
     expect([what, answer.status]).toEqual([what, 200]);
     expect([what, app.statements.slice(statements)]).toEqual([what, []]);
+  }
+});
+
+test('introspection finds any unknown or expired token inactive, with no statement but that for the service key', async () => {
+  const { id, authorization: Authorization } = await declareService(app.ctx);
+  const introspect = (token: string) =>
+    app.ask('POST', '/introspect', { form: { token }, headers: { Authorization } });
+  await introspect('x');
+  await untilServiceUsed(app, id);
+  const past = { subject: Buffer.alloc(16, 1), value: app.ctx.clock() - 1 };
+  const expired = bearerKinds.map((kind) => ['expired', mintHandle(app.ctx.keys, kind, past)] as const);
+  const known: readonly HandleKind[] = [...bearerKinds, 'refreshToken'];
+  const entries = ['getProfile', 'a key', 'the refresh endpoint'].map((name) => entryPoints[name]!);
+  for (const [what, token] of [...expired, ...entries.flatMap(impostors)]) {
+    if (what !== 'expired' && known.some((kind) => readHandle(app.ctx.keys, kind, token))) continue;
+    const statements = app.statements.length;
+    expect([what, (await introspect(token)).body]).toEqual([what, { active: false }]);
+    expect(app.statements.slice(statements)).toEqual([expect.stringContaining('service_keys')]);
   }
 });
 

@@ -4,6 +4,7 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { deviceCodeGrantType } from '@latchkey/contract/tokens';
 import { type Answer, type Ask, onBothDatabases, sharedNodes, type TestApp } from '#support/app.ts';
+import { cancelDevice, type Decision, decideDevice, startDevice } from '#support/devices.ts';
 import fc from '#support/fc.ts';
 import { isLong } from '#support/long.ts';
 import { setDisabled } from '../../packages/server/src/identity/account/account.ts';
@@ -33,9 +34,9 @@ interface Session {
   key: string | undefined;
 }
 interface Device {
-  code: string;
-  userCode: string;
-  state: 'pending' | 'approved' | 'denied' | 'redeemed';
+  device_code: string;
+  user_code: string;
+  state: 'pending' | 'approved' | 'denied' | 'redeemed' | 'cancelled';
   /** All sessions were revoked after the approval. */
   ended: boolean;
   expires: number;
@@ -72,14 +73,15 @@ type Command =
   | { do: 'end other'; session: number; token: number; other: number }
   | { do: 'end all'; session: number; token: number; method: EndMethod }
   | { do: 'start a device' }
-  | { do: 'decide'; device: number; decision: 'approve' | 'deny'; session: number; token: number }
+  | { do: 'decide'; device: number; decision: Decision; session: number; token: number }
+  | { do: 'cancel'; device: number }
   | { do: 'poll'; device: number; key: string | undefined; asForm: boolean; times: number }
   | { do: 'disable' }
   | { do: 'enable' }
   | { do: 'wait'; seconds: number };
 const by = fc.constantFrom('token', 'code', 'wrong code');
 const method = fc.constantFrom('POST', 'DELETE');
-const decision = fc.constantFrom('approve', 'approve', 'deny');
+const decision = fc.constantFrom('approve', 'approve', 'deny', 'verify');
 const seconds = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom(1, 4, 5, 10, 11) },
   { weight: 3, arbitrary: fc.constantFrom(60, 61, 300, 600, 601, 901) },
@@ -94,6 +96,7 @@ const command = fc.oneof(
   weighted(1, fc.record({ do: fc.constant('end other'), ...on, other: which })),
   weighted(4, fc.record({ do: fc.constant('start a device') })),
   weighted(6, fc.record({ do: fc.constant('decide'), device: which, decision, ...on })),
+  weighted(2, fc.record({ do: fc.constant('cancel'), device: which })),
   weighted(10, fc.record({ do: fc.constant('poll'), device: which, key, asForm: fc.boolean(), times })),
   weighted(1, fc.record({ do: fc.constant('disable') })),
   weighted(1, fc.record({ do: fc.constant('enable') })),
@@ -218,7 +221,7 @@ class Run {
     const expected = Array.from({ length: times }, () => this.predictRefresh(session, token, key));
     const json = { refresh_token: token.refresh };
     const form = { grant_type: 'refresh_token', ...json };
-    // Without a key, a form is repeated by other rules (refresh-form.test.ts).
+    // Without a key, a form is repeated by other rules (sessions/refresh.test.ts).
     const isJson = way === 'JSON' || key === undefined;
     const send = () => this.post(isJson ? '/refresh' : way, isJson ? { json } : { form }, key);
     const next = this.note(token.refresh, await this.together(times, send, expected));
@@ -275,29 +278,32 @@ class Run {
   }
 
   async startDevice(): Promise<void> {
-    const { body } = await this.app.ask('POST', '/device');
-    const codes = { code: body.device_code, userCode: body.user_code, expires: this.now + deviceTtl };
+    const codes = { ...(await startDevice(this.app)), expires: this.now + deviceTtl };
     const fresh = { state: 'pending', ended: false, interval: 5, lastPoll: 0, redeemedAt: 0 } as const;
     this.devices.push({ ...codes, ...fresh, key: undefined, session: undefined });
   }
 
-  async decide(device: Device, decision: 'approve' | 'deny', session: Session, token: Token): Promise<void> {
-    const recent = decision === 'deny' || this.now - session.createdAt <= recentSignIn;
+  async decide(device: Device, decision: Decision, session: Session, token: Token): Promise<void> {
+    const recent = decision !== 'approve' || this.now - session.createdAt <= recentSignIn;
     const open = device.state === 'pending' && this.now < device.expires;
-    const answer = await this.app.ask('POST', `/device/${decision}`, {
-      json: { user_code: device.userCode },
-      token: token.access,
-    });
+    const answer = await decideDevice(this.app, decision, device, { access_token: token.access });
     const allowed = this.authenticates(session, token);
     const sufficient = session.kind === 'browser' && recent;
     const refusal = !allowed ? 'invalid_token' : !sufficient ? 'insufficient_user_authentication' : undefined;
     expect(outcome(answer)).toBe(refusal ?? (open ? 'ok' : 'invalid_grant'));
-    if (!refusal && open) device.state = decision === 'approve' ? 'approved' : 'denied';
+    if (!refusal && open && decision !== 'verify')
+      device.state = decision === 'approve' ? 'approved' : 'denied';
+  }
+
+  async cancel(device: Device): Promise<void> {
+    expect((await cancelDevice(this.app, device)).status).toBe(200);
+    if (device.session) device.session.ended = true;
+    if (['pending', 'approved'].includes(device.state)) device.state = 'cancelled';
   }
 
   async poll(device: Device, { key, asForm, times }: Command & { do: 'poll' }): Promise<void> {
     const expected = Array.from({ length: times }, () => this.predictPoll(device, key));
-    const json = { device_code: device.code };
+    const json = { device_code: device.device_code };
     const ask = asForm ? { form: { grant_type: deviceCodeGrantType, ...json } } : { json };
     const intervals: number[] = [];
     const send = async () => {
@@ -305,7 +311,7 @@ class Run {
       if (outcome(answer) === 'slow_down') intervals.push(answer.body.interval);
       return answer;
     };
-    const token = this.note(device.code, await this.together(times, send, expected));
+    const token = this.note(device.device_code, await this.together(times, send, expected));
     if (intervals.length > 0) expect(Math.max(...intervals)).toBe(device.interval);
     if (token && !device.session) device.session = this.begin('device', token);
   }
@@ -320,6 +326,7 @@ class Run {
       return good ? 'ok' : 'invalid_grant';
     }
     if (device.state === 'denied') return 'access_denied';
+    if (device.state === 'cancelled') return 'invalid_grant';
     if (this.now >= device.expires) return 'expired_token';
     if (device.state === 'approved') {
       if (this.disabled) return 'account_disabled';
@@ -353,6 +360,7 @@ class Run {
     if (command.do === 'disable' || command.do === 'enable') await this.disable(command.do === 'disable');
     if (command.do === 'use a link' && link) await this.useLink(link, command.by, command.times);
     if (command.do === 'poll' && device) await this.poll(device, command);
+    if (command.do === 'cancel' && device) await this.cancel(device);
     if (!session || !token) return;
     if (command.do === 'refresh') await this.refresh(session, token, command);
     if (command.do === 'use') await this.call(session, token, 'GET', '/me');

@@ -5,6 +5,7 @@ import { readHandle } from '../../packages/server/src/platform/crypto/handle.ts'
 import type { Answer, Ask, Mail, TestApp, Tokens } from './app.ts';
 import {
   type Authenticator,
+  type AuthenticatorOptions,
   type CreationOptions,
   createAuthenticator,
   type RequestOptions,
@@ -14,8 +15,8 @@ import {
 export const outcome = ({ status, body }: Answer): string =>
   body?.error ? `${status} ${body.error}` : String(status);
 
-export const newAuthenticator = (app: TestApp): Authenticator =>
-  createAuthenticator({ origin: app.ctx.config.baseUrl });
+export const newAuthenticator = (app: TestApp, options: Partial<AuthenticatorOptions> = {}): Authenticator =>
+  createAuthenticator({ origin: app.ctx.config.baseUrl, ...options });
 
 let addresses = 0;
 

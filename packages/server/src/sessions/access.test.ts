@@ -31,6 +31,17 @@ test('an access token is read only from the header, with its scheme in any lette
   for (const answer of [inQuery, inBody]) expect(outcome(answer)).toBe('401 invalid_token');
 });
 
+test('the refusal of a token with too narrow a scope names the scope that is needed', async () => {
+  const narrow = { scope: 'offline_access' };
+  const { access_token: token } = await app.deviceLogin(await app.login(newAddress()), narrow);
+  const challenge = async (path: string) =>
+    (await app.ask('GET', path, { token })).headers.get('WWW-Authenticate');
+  expect(await challenge('/organizations')).toMatch(
+    /^Bearer .*error="insufficient_scope".*scope="organizations"$/,
+  );
+  expect(await challenge('/sessions')).toEndWith('scope="*"');
+});
+
 test('a sign-in is recent for as long as the setting says, and the challenge says how long', async () => {
   const { access_token: token } = await app.login(newAddress());
   app.pass(59);

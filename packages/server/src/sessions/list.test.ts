@@ -2,6 +2,8 @@ import { expect, test } from 'bun:test';
 import { sessionList } from '@latchkey/contract/sessions';
 import { newAddress } from '#support/account.ts';
 import { onBothDatabases, type Tokens } from '#support/app.ts';
+import { decideDevice, startDevice } from '#support/devices.ts';
+import { declareService } from '#support/services.ts';
 import { shared } from '#support/shared.ts';
 import { until } from '#support/until.ts';
 
@@ -17,40 +19,42 @@ onBothDatabases('the list of sessions', (open) => {
   const end = ({ access_token: token }: Tokens, id: string) =>
     app.ask('DELETE', `/sessions/${id}`, { token });
 
-  test('the list shows the kind, method and origin of every session', async () => {
+  test('the list shows the kind, method and origin of every session, what it may do, and where', async () => {
     const own = await app.login(newAddress());
-    const started = await app.ask('POST', '/device', {
-      json: { client_name: 'Latchkey CLI', device_name: 'build host' },
-      headers: { 'User-Agent': 'latchkey/1.0' },
-      peer: '198.51.100.7',
-    });
+    const resource = 'https://tickets.example/api';
+    await declareService(app.ctx, { resource });
+    const asked = { client_name: 'Latchkey CLI', device_name: 'build host', scope: '* openid', resource };
+    const client = { headers: { 'User-Agent': 'latchkey/1.0' }, peer: '198.51.100.7' };
+    const codes = await startDevice(app, asked, client);
     app.pass(2);
-    const { user_code, device_code } = started.body;
-    await app.ask('POST', '/device/approve', { json: { user_code }, token: own.access_token });
+    await decideDevice(app, 'approve', codes, own);
     // The list shows the address that requested the device code, not the one that polled.
-    const json = { device_code };
-    const device = (await app.ask('POST', '/token', { json, peer: '203.0.113.9' })).body;
+    const { device_code } = codes;
+    const polled = await app.ask('POST', '/token', { json: { device_code }, peer: '203.0.113.9' });
+    const { refresh_token } = polled.body;
+    expect((await app.ask('POST', '/refresh', { json: { refresh_token } })).status).toBe(200);
 
-    const { sessions, next_cursor } = await list(device);
+    const { sessions, next_cursor } = await list(own);
     expect(next_cursor).toBeNull();
     expect(sessions).toMatchObject([
       {
         kind: 'device',
         method: 'device_code',
-        client_name: 'Latchkey CLI',
-        device_name: 'build host',
-        ip_address: '198.51.100.7',
+        ...asked,
+        ip_address: client.peer,
         user_agent: 'latchkey/1.0',
-        current: true,
+        current: false,
       },
       {
         kind: 'browser',
         method: 'magic_link',
         client_name: null,
         device_name: null,
+        scope: '*',
+        resource: null,
         ip_address: '192.0.2.1',
         user_agent: null,
-        current: false,
+        current: true,
       },
     ]);
     for (const session of sessions) {
@@ -58,7 +62,6 @@ onBothDatabases('the list of sessions', (open) => {
       expect(session.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
       expect(session.last_used_at >= session.created_at).toBe(true);
     }
-    expect((await list(own)).sessions.map(({ current }) => current)).toEqual([false, true]);
   });
 
   test('refreshes and requests update last_used_at', async () => {

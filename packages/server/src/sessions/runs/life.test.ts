@@ -180,31 +180,6 @@ onBothDatabases('the life of a run', (open, dialect) => {
       expect(outcome(await refreshRun(app, body.refresh_token, authorization))).toBe('200');
     });
 
-    test('parallel refreshes get one successor, and a retry gets the same tokens', async () => {
-      const login = await app.login(newAddress());
-      const { refresh_token } = await run(login.access_token, {
-        by: agents.authorization,
-        scope,
-        authorization_details: [{ type: 'x' }],
-      });
-      const answers = await Promise.all(
-        Array.from({ length: 8 }, (_, n) =>
-          refreshRun(n % 2 ? app : node, refresh_token, agents.authorization),
-        ),
-      );
-      expect(new Set(answers.map(outcome))).toEqual(new Set(['200']));
-      expect(new Set(answers.map(({ body }) => body.refresh_token)).size).toBe(1);
-      const next = answers[0]!.body.refresh_token;
-      const retry = () =>
-        app.ask('POST', '/refresh', {
-          json: { refresh_token: next },
-          headers: { Authorization: agents.authorization, 'Idempotency-Key': 'one' },
-        });
-      const [first, again] = [await retry(), await retry()];
-      expect(first.status).toBe(200);
-      expect(again.body).toEqual(first.body);
-    });
-
     test('a run that is not refreshed ends an hour after its last token, and any run after a day', async () => {
       const login = await app.login(newAddress());
       const by = agents.authorization;

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { newAddress, outcome } from '#support/account.ts';
-import { onBothDatabases, type Tokens } from '#support/app.ts';
+import { onBothDatabases, type TestApp, type Tokens } from '#support/app.ts';
 import { createdKey } from '#support/keys.ts';
 import { accessTokenType, agentsUri, exchange, refreshRun, runScene, ticketsUri } from '#support/runs.ts';
 import { declareService } from '#support/services.ts';
@@ -8,7 +8,7 @@ import { declareService } from '#support/services.ts';
 const filesUri = 'https://files.example/api';
 
 onBothDatabases('token exchange', (open, dialect) => {
-  const { app, agents, tickets, builds, run, facts, idFor } = runScene(open, dialect);
+  const { app, node, agents, tickets, builds, run, facts, idFor } = runScene(open, dialect);
   let login: Tokens;
   beforeAll(() => declareService(app.ctx, { name: 'Files', resource: filesUri }));
   beforeEach(async () => {
@@ -220,13 +220,16 @@ onBothDatabases('token exchange', (open, dialect) => {
     const scope = 'tickets:read';
     const wrong = '400 invalid_authorization_details';
 
-    test('are repeated in the answer, at each refresh, in introspection and in the list of sessions', async () => {
+    test('are in the answer, in that of each refresh, which is repeated on any node, in introspection and in the list of sessions', async () => {
       const owner = await app.login(newAddress());
       const details = [read, { type: 'anything at all', ü: null }];
       const by = agents.authorization;
       const started = await run(owner.access_token, { by, scope, authorization_details: details });
-      const refreshed = await refreshRun(app, started.refresh_token, by);
-      for (const shown of [started, refreshed.body, await facts(started.access_token)])
+      const refresh = (on: TestApp) => refreshRun(on, started.refresh_token, by);
+      const answers = await Promise.all([app, node, app, node].map(refresh));
+      expect(new Set(answers.map(({ body }) => body.refresh_token)).size).toBe(1);
+      const refreshed = answers.map(({ body }) => body);
+      for (const shown of [started, ...refreshed, await facts(started.access_token)])
         expect(shown.authorization_details).toEqual(details);
       const { sessions } = (await app.ask('GET', '/sessions', { token: owner.access_token })).body;
       expect(sessions.find(({ kind }: { kind: string }) => kind === 'run')).toMatchObject({

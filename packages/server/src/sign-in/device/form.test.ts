@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { deviceCodeGrantType, tokenSet } from '@latchkey/contract/tokens';
+import { deviceCodeGrantType } from '@latchkey/contract/tokens';
 import { isLive, newAddress, outcome } from '#support/account.ts';
 import { openApp } from '#support/app.ts';
 import { decideDevice } from '#support/devices.ts';
@@ -12,39 +12,12 @@ describe('form requests to the OAuth endpoints', () => {
   const app = shared(() => openApp('sqlite'));
   const send = (path: string, form: Record<string, string> | string) => app.ask('POST', path, { form });
 
-  test('a client that knows only the RFCs can sign in, refresh and revoke', async () => {
-    const asked = {
-      client_id: 'cli',
-      scope: 'openid profile',
-      client_name: 'Generic',
-      device_name: longName,
-    };
-    const { body: started } = await send('/device', asked);
-    const request = { grant_type: deviceCodeGrantType, device_code: started.device_code, client_id: 'cli' };
-    expect(outcome(await send('/token', request))).toBe('400 authorization_pending');
-    const slow = await send('/token', request);
-    expect([outcome(slow), slow.body.interval]).toEqual(['400 slow_down', 10]);
-    const browser = await app.login(newAddress());
-    const { client_name, device_name } = asked;
-    const seen = await decideDevice(app, 'verify', started, browser);
-    expect(seen.body).toMatchObject({ client_name, device_name });
-    expect((await decideDevice(app, 'approve', started, browser)).status).toBe(204);
-
-    const redeemed = await send('/token', request);
-    expect(redeemed.headers.get('Cache-Control')).toBe('no-store');
-    const tokens = tokenSet.strict().parse(redeemed.body);
-    expect(tokens).toMatchObject({ token_type: 'Bearer', expires_in: 14_400 });
-    expect(outcome(await send('/token', request))).toBe('400 invalid_grant');
-
-    const { refresh_token } = tokens;
-    const grant = { grant_type, refresh_token, client_id: 'cli', scope: 'profile openid' };
-    const refreshed = tokenSet.strict().parse((await send('/token', grant)).body);
-    expect((await send('/token', grant)).body.refresh_token).toBe(refreshed.refresh_token);
-    expect(await isLive(app, refreshed)).toBe(true);
-
-    const hint = { token: refreshed.refresh_token, token_type_hint: 'refresh_token', client_id: 'cli' };
-    expect(outcome(await send('/revoke', hint))).toBe('200');
-    expect([await isLive(app, refreshed), await isLive(app, browser)]).toEqual([false, true]);
+  // A whole sign-in by forms: trust/discovery/standard-client.test.ts.
+  test('a form names the program and its device', async () => {
+    const names = { client_name: 'Generic', device_name: longName };
+    const { body: started } = await send('/device', names);
+    const seen = await decideDevice(app, 'verify', started, await app.login(newAddress()));
+    expect(seen.body).toMatchObject(names);
   });
 
   test('other grants, and those of /token at /refresh, are refused whatever else the form has, and spend nothing', async () => {
@@ -85,12 +58,9 @@ describe('form requests to the OAuth endpoints', () => {
     expect(answer.body.error_description).toContain(field);
   });
 
-  test('/revoke answers 200 to any other string and revokes nothing; without one a bearer token ends all of its user, as with JSON', async () => {
+  // What else is revoked: tests/invariants/no-statement.test.ts.
+  test('/revoke with an empty form ends all of the user of a bearer token, as without a body', async () => {
     const own = await app.login(newAddress());
-    const cut = own.refresh_token.slice(0, -1);
-    for (const token of ['x', 'lk_rt_', cut, `${own.access_token}=`, '<script>', '%00', ' '])
-      expect(outcome(await send('/revoke', { token }))).toBe('200');
-    expect(await isLive(app, own)).toBe(true);
     expect(outcome(await app.ask('POST', '/revoke', { form: '', token: own.access_token }))).toBe('204');
     expect(await isLive(app, own)).toBe(false);
   });

@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test';
 import { outcome } from '#support/account.ts';
 import { onBothDatabases } from '#support/app.ts';
-import { decideDevice, pollDevice, startDevice } from '#support/devices.ts';
+import { pollDevice, startDevice } from '#support/devices.ts';
 import { shared } from '#support/shared.ts';
 import { readHandle } from '../../platform/crypto/handle.ts';
 import { AuthError } from '../../platform/errors.ts';
@@ -17,14 +17,6 @@ import * as store from './store.ts';
 
 onBothDatabases('polling with a device code', (open) => {
   const app = shared(open);
-
-  test('a poll with an invalid Idempotency-Key is refused and spends nothing', async () => {
-    const codes = await startDevice(app);
-    await decideDevice(app, 'approve', codes, await app.login());
-    for (const key of ['', 'k'.repeat(129), 'a\tb', '\u00e9'])
-      expect(outcome(await pollDevice(app, codes, { 'Idempotency-Key': key }))).toBe('400 invalid_request');
-    expect(outcome(await pollDevice(app, codes))).toBe('200');
-  });
 
   test('a poll that is on time is one statement, and the statement decides as decidePoll does', async () => {
     const codes = await startDevice(app);

@@ -15,12 +15,10 @@ import { onBothDatabases, openApp, type TestApp, type Tokens } from '#support/ap
 import {
   type Algorithm,
   type AssertionForgery,
-  type Authenticator,
   type AuthenticatorOptions,
   base64url,
   cbor,
   coseKey,
-  createAuthenticator,
   flag,
   type RegistrationForgery,
 } from '#support/authenticator.ts';
@@ -29,12 +27,9 @@ import { fresh } from '#support/shared.ts';
 
 const verified = flag.up | flag.uv;
 
-const authenticatorFor = (app: TestApp, options: Partial<AuthenticatorOptions> = {}): Authenticator =>
-  createAuthenticator({ origin: app.ctx.config.baseUrl, ...options });
-
 /** Registers a passkey of a new authenticator. */
 async function withPasskey(app: TestApp, tokens: Tokens, options: Partial<AuthenticatorOptions> = {}) {
-  const authenticator = authenticatorFor(app, options);
+  const authenticator = newAuthenticator(app, options);
   await postRegistration(app, tokens, authenticator.create(await creationOptions(app, tokens)));
   return authenticator;
 }
@@ -169,7 +164,7 @@ describe('attacks on passkeys', () => {
 
   test('a registration with a forged field is refused and spends its challenge', async () => {
     const tokens = await app.login();
-    const authenticator = authenticatorFor(app);
+    const authenticator = newAuthenticator(app);
     for (const [field, [forgery, detail]] of Object.entries(registrationForgeries)) {
       const options = await creationOptions(app, tokens);
       const answer = await postRegistration(app, tokens, authenticator.create(options, forgery));
@@ -198,7 +193,7 @@ describe('attacks on passkeys', () => {
 
     test(`a self attestation is verified: ${algorithm}`, async () => {
       const tokens = await app.login();
-      const authenticator = authenticatorFor(app, { algorithm });
+      const authenticator = newAuthenticator(app, { algorithm });
       const register = async (attestation: RegistrationForgery['attestation'] & string) => {
         const created = authenticator.create(await creationOptions(app, tokens), { attestation });
         return postRegistration(app, tokens, created);
@@ -213,7 +208,7 @@ describe('attacks on passkeys', () => {
   test("a signature by another credential's key never signs anyone in, no matter who owns that credential", async () => {
     const ada = await app.login();
     const eve = await app.login('eve@example.com');
-    const authenticator = authenticatorFor(app);
+    const authenticator = newAuthenticator(app);
     for (const user of [ada, ada, eve]) {
       await postRegistration(app, user, authenticator.create(await creationOptions(app, user)));
     }
@@ -236,7 +231,7 @@ describe('attacks on passkeys', () => {
     const ada = await app.login();
     const adaOnAnotherDevice = await app.login();
     const eve = await app.login('eve@example.com');
-    const authenticator = authenticatorFor(app);
+    const authenticator = newAuthenticator(app);
     const options = await creationOptions(app, ada);
 
     for (const [user, json] of [
@@ -255,6 +250,11 @@ describe('attacks on passkeys', () => {
     const response = authenticator.create(options);
     expect((await postRegistration(app, ada, response)).status).toBe(201);
     expect(verdict(app, await postRegistration(app, ada, response))).toBe('400 invalid_grant replay');
+    const expired = newAuthenticator(app).create(await creationOptions(app, ada));
+    app.pass(300);
+    expect(verdict(app, await postRegistration(app, ada, expired))).toBe(
+      '400 invalid_grant expired_challenge',
+    );
 
     const before = app.statements.length;
     const request = await requestOptions(app);

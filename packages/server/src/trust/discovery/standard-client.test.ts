@@ -64,17 +64,4 @@ describe('a standard client', () => {
     for (const signed of [false, true])
       expect(await introspected(refreshed.access_token, signed)).toEqual({ active: false });
   });
-
-  test('with the scope openid profile reads the profile without the email address', async () => {
-    const { access_token } = await signIn({ scope: 'openid profile' });
-    const url = new URL('/api/v1/auth/me', app.ctx.config.baseUrl);
-    const profile = await (await openid.fetchProtectedResource(config, access_token, url, 'GET')).json();
-    expect(profile).toMatchObject({ name: 'ada' });
-    expect(profile).not.toHaveProperty('email');
-    const sessions = new URL('/api/v1/auth/sessions', url);
-    const refused = openid.fetchProtectedResource(config, access_token, sessions, 'GET');
-    await expect(refused).rejects.toMatchObject({
-      cause: [{ parameters: { error: 'insufficient_scope', scope: '*' } }],
-    });
-  });
 });

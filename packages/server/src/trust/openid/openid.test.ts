@@ -158,18 +158,6 @@ onBothDatabases('OpenID Connect', (open) => {
     expect(outcome(await app.ask('GET', '/userinfo', { token }))).toBe('403 insufficient_scope');
   });
 
-  test.each<[Record<string, string>, string]>([
-    [{ prompt: 'none' }, 'interaction_required'],
-    ...[{ prompt: 'none login' }, { prompt: 'create' }, { max_age: '-1' }, { id_token_hint: 'not one' }].map(
-      (changed): [Record<string, string>, string] => [changed, 'invalid_request'],
-    ),
-    [{ nonce: 'n'.repeat(513) }, 'invalid_request'],
-  ])('a request with %j is %s', async (changed, error) => {
-    const answer = await asBrowser(app, tokens, 'verify', requestOf(service.id, changed));
-    expect(outcome(answer)).toBe(`400 ${error}`);
-    expect(responseIn(answer)).toMatchObject({ error, state: 'a state', iss: app.ctx.config.baseUrl });
-  });
-
   test('max_age and consent need a sign-in that is recent enough', async () => {
     const trusted = await newClient({ isTrusted: true });
     for (const [changed, seconds] of [
