@@ -96,7 +96,8 @@ describe('a single executable', () => {
   let file: string;
 
   beforeAll(async () => {
-    file = join(temporaryDirectory(), 'latchkey');
+    file = process.env['LATCHKEY_TEST_CLI'] ?? join(temporaryDirectory(), 'latchkey');
+    if (existsSync(file)) return;
     const build = join(import.meta.dir, '../../tools/release/single-file.ts');
     expect(await runIn(newHome(), [process.execPath, build, 'latchkey', file])).toMatchObject({ code: 0 });
   });

@@ -1,7 +1,6 @@
 // The guides for programs, word for word, against a real service.
 
 import { expect, test } from 'bun:test';
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { credentialStore } from '@latchkey/client/credentials';
 import { fileStorage } from '@latchkey/client/file-storage';
@@ -42,8 +41,6 @@ async function newReader(): Promise<Reader> {
   const port = reservePort();
   const projects = `http://localhost:${port}`;
   const home = readerOf(service, { PROJECTS: projects });
-  // `npm start` creates it.
-  mkdirSync(join(home.path, 'data'));
   const terminal = openTerminal(home, {
     'localhost:8787': new URL(service.url).host,
     'localhost:3000': `localhost:${port}`,

@@ -5,7 +5,6 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { auth as mcpAuth, type OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
 import type { OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
 import { exportJWK, generateKeyPair } from 'jose';
-import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
 import { type FaultProxy, startFaultProxy } from '#support/fault-proxy.ts';
 import { loginByMail, refreshesDuring, request } from '#support/http.ts';
@@ -14,6 +13,7 @@ import { registerService, startService, type TestService } from '#support/servic
 const sharers = 20;
 const rounds = 10;
 const redirectUri = 'http://127.0.0.1/callback';
+const names = ['openid-client and a key', 'openid-client and a secret', 'the MCP SDK'] as const;
 
 /** Which of the clients lose the response in a round, in which all of them refresh the same token in the end. */
 const losses: readonly ((index: number) => boolean)[] = [
@@ -36,7 +36,7 @@ let proxy: FaultProxy;
 let service: TestService;
 let server: string;
 let host: ReturnType<typeof Bun.serve>;
-let clients: Readonly<Record<'openid-client' | 'oauth4webapi' | 'the MCP SDK', Client>>;
+let clients: Readonly<Record<(typeof names)[number], Client>>;
 
 const configured = (clientId: string, auth: openid.ClientAuth): Promise<openid.Configuration> =>
   openid.discovery(new URL(server), clientId, undefined, auth, { execute: [openid.allowInsecureRequests] });
@@ -44,19 +44,6 @@ const configured = (clientId: string, auth: openid.ClientAuth): Promise<openid.C
 async function openidClient(clientId: string, auth: openid.ClientAuth): Promise<Refresh> {
   const config = await configured(clientId, auth);
   return ({ refresh_token }) => openid.refreshTokenGrant(config, refresh_token!);
-}
-
-async function oauth4webapi(client_id: string, secret: string): Promise<Refresh> {
-  const insecure = { [oauth.allowInsecureRequests]: true };
-  const issuer = new URL(server);
-  const discovered = await oauth.discoveryRequest(issuer, insecure);
-  const metadata = await oauth.processDiscoveryResponse(issuer, discovered);
-  const client: oauth.Client = { client_id };
-  const proof = oauth.ClientSecretBasic(secret);
-  return async ({ refresh_token }) => {
-    const response = await oauth.refreshTokenGrantRequest(metadata, client, proof, refresh_token!, insecure);
-    return oauth.processRefreshTokenResponse(metadata, client, response);
-  };
 }
 
 /** Its `auth` does everything: after a refresh without a response it starts a new authorization, and refused tokens are dropped. */
@@ -120,11 +107,11 @@ beforeAll(async () => {
   const [deskId = '', secret = ''] = (await register('desk')).split(':');
   const shelfId = await register('shelf', '--public');
   const signing = openid.PrivateKeyJwt(privateKey);
+  const withSecret = openid.ClientSecretBasic(secret);
   clients = {
-    'openid-client': { clientId, auth: signing, connect: () => openidClient(clientId, signing) },
-    oauth4webapi: {
-      ...{ clientId: deskId, auth: openid.ClientSecretPost(secret) },
-      connect: () => oauth4webapi(deskId, secret),
+    'openid-client and a key': { clientId, auth: signing, connect: () => openidClient(clientId, signing) },
+    'openid-client and a secret': {
+      ...{ clientId: deskId, auth: withSecret, connect: () => openidClient(deskId, withSecret) },
     },
     'the MCP SDK': { clientId: shelfId, auth: openid.None(), connect: () => mcpSdk(shelfId) },
   };
@@ -151,7 +138,7 @@ async function signIn(email: string, { clientId, auth }: Client) {
   return { tokens: { ...tokens, issuer: `${server}/` } as OAuthTokens, token };
 }
 
-test.each(['openid-client', 'oauth4webapi', 'the MCP SDK'] as const)(
+test.each(names)(
   'twenty programs with %s share a login through hundreds of refreshes, some of whose responses are lost',
   async (name) => {
     const client = clients[name];

@@ -8,6 +8,7 @@ import { startDeviceLogin } from '@latchkey/client/device-login';
 import { openApp, type TestApp, type Tokens } from '#support/app.ts';
 import { asBrowser, commandLineRequest, redeem, requestOf } from '#support/authorize.ts';
 import { newPage } from '#support/browser.ts';
+import { codeOf } from '#support/client.ts';
 import { request } from '#support/http.ts';
 import { newAddress, phone, signedIn } from '#support/people.ts';
 import { authorizePath } from '#support/program.ts';
@@ -88,66 +89,24 @@ const relayedAuthorization: Kit = async (t, click) => {
   };
 };
 
-/** A server that people were told to sign in at. It names the honest one as the place to do so. */
+/** A server that people were told to sign in at, and that names the honest one as the place to do so. If that starts, it has won. */
 const hostileServer: Kit = async (t, click) => {
   const honest = t.ctx.config.baseUrl;
-  const answers = [
+  const metadata = [
     { issuer: honest, authorization_endpoint: `${honest}/authorize`, token_endpoint: `${honest}/token` },
     { issuer: hostile, authorization_endpoint: `${honest}/authorize`, token_endpoint: `${hostile}/token` },
   ];
-  let received: { readonly body: unknown } = { body: '' };
   const api = createApi({
     server: hostile,
     fetch: async (url, init) => {
       const { pathname } = new URL(url);
-      if (pathname.endsWith('/device')) {
-        const response = await t.fetch(honest + pathname, init, attackersNetwork);
-        received = { body: await response.clone().text() };
-        return response;
-      }
-      if (pathname.startsWith('/.well-known/')) {
-        const headers = { 'X-Request-Id': 'one' };
-        return Response.json(answers[click % answers.length], { headers });
-      }
-      received = { body: init.body };
-      const refusal = { error: 'invalid_grant', error_description: 'It is.', request_id: 'one' };
-      return Response.json(refusal, { status: 400 });
+      if (pathname.endsWith('/device')) return t.fetch(honest + pathname, init, attackersNetwork);
+      return Response.json(metadata[click % metadata.length], { headers: { 'X-Request-Id': 'one' } });
     },
   });
-  const none = { address: '', page: '', program: '' };
-  const poll = (form: Record<string, string>) => t.ask('POST', '/token', { form, peer: attackersNetwork });
-  if (click % 3 === 0) {
-    const started = await startDeviceLogin(api).catch(() => undefined);
-    if (!started) return undefined;
-    return {
-      obey: async ({ access_token: token }) => {
-        const json = { user_code: started.userCode };
-        await t.ask('POST', '/device/approve', { json, token, peer: peoplesNetwork });
-        return none;
-      },
-      take: async () => {
-        const { device_code } = JSON.parse(String(received.body));
-        const grant_type = 'urn:ietf:params:oauth:grant-type:device_code';
-        return (await poll({ grant_type, device_code, client_id: 'latchkey-cli' })).status === 200;
-      },
-    };
-  }
-  const started = await startBrowserLogin(api).catch(() => undefined);
-  if (!started) return undefined;
-  return {
-    obey: async (tokens) => {
-      const request = Object.fromEntries(new URL(started.authorizationUrl).searchParams);
-      const { scope } = (await asBrowser(t, tokens, 'verify', request)).body;
-      const { body } = await asBrowser(t, tokens, 'approve', { ...request, scope });
-      const { action, fields } = body.form_post;
-      const waiting = started.tokens().catch(() => {});
-      const { ok } = await fetch(action, { method: 'POST', body: new URLSearchParams(fields) });
-      await (ok ? waiting : started.cancel());
-      return none;
-    },
-    take: async () =>
-      (await poll(Object.fromEntries(new URLSearchParams(String(received.body))))).status === 200,
-  };
+  const started = click % 3 === 0 ? startDeviceLogin(api) : startBrowserLogin(api);
+  if ((await codeOf(started)) !== 'no error') return undefined;
+  return { obey: async () => ({ address: '', page: '', program: '' }), take: async () => true };
 };
 
 const says = {

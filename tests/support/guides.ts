@@ -1,7 +1,7 @@
 // The programs and commands of the documents, run as a reader would run them.
 
 import { expect } from 'bun:test';
-import { existsSync, readFileSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { end, spawn } from './cleanup.ts';
 import { addNpx, approving, type Home, newHome } from './cli.ts';
@@ -27,9 +27,10 @@ export async function expectParts(document: string, language: string, name: stri
   for (const block of blocks) expect(example).toContain(block);
 }
 
-/** A home whose current directory looks like a checkout. */
+/** A home whose current directory looks like a checkout in which `npm start` has run. */
 export function checkoutHome(env: Readonly<Record<string, string>> = {}): Home {
   const home = newHome(env);
+  mkdirSync(join(home.path, 'data'));
   addNpx(home);
   for (const name of ['node_modules', 'examples']) symlinkSync(join(root, name), join(home.path, name));
   return home;
