@@ -1,6 +1,9 @@
 // Images for LATCHKEY_LOGO.
 
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { crc32, deflateSync } from 'node:zlib';
+import { temporaryDirectory } from './service.ts';
 
 function uint32(value: number): Buffer {
   const bytes = Buffer.alloc(4);
@@ -27,4 +30,11 @@ export function pngLogo(width: number, height: number): Uint8Array<ArrayBuffer> 
       chunk('IEND', Buffer.alloc(0)),
     ]),
   );
+}
+
+/** Writes an image to a new file, and returns its path. */
+export function logoFile(name: string, content: string | Uint8Array): string {
+  const path = join(temporaryDirectory(), name);
+  writeFileSync(path, content);
+  return path;
 }

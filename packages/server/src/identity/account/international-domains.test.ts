@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { askForAddress, outcome } from '#support/account.ts';
+import { askForAddress } from '#support/account.ts';
 import { onBothDatabases } from '#support/app.ts';
 import { shared } from '#support/shared.ts';
 import { listUsers } from './users.ts';
@@ -47,25 +47,6 @@ onBothDatabases('an address with an international domain', (open) => {
     expect((await app.ask('DELETE', '/me', { token })).status).toBe(204);
     const left = "SELECT recipient FROM outbox WHERE recipient LIKE 'eva@%'";
     expect(await app.ctx.db.read.run(left, [])).toHaveLength(1);
-  });
-
-  test('is refused in a spelling that IDNA mapping changes', async () => {
-    for (const domain of ['B\u00dcCHER.example', 'bu\u0308cher.example', 'b\u00fccher\u3002example']) {
-      const email = `ada@${domain}`;
-      const answer = await app.ask('POST', '/magic_link', { json: { email } });
-      expect([email, outcome(answer)]).toEqual([email, '400 invalid_request']);
-      expect(answer.body.error_description).toStartWith('email: ');
-    }
-  });
-
-  test('shares one budget of emails between its spellings', async () => {
-    const limited = await open({ settings: { LATCHKEY_RATE_LIMITS: 'on' } });
-    const statuses: number[] = [];
-    for (let n = 0; n < 6; n++) {
-      const email = n % 2 === 0 ? 'bob@b\u00fccher.example' : 'bob@xn--bcher-kva.example';
-      statuses.push((await limited.ask('POST', '/magic_link', { json: { email } })).status);
-    }
-    expect(statuses).toEqual([202, 202, 202, 202, 202, 429]);
   });
 
   test('may sign up where its domain is allowed, in either spelling', async () => {

@@ -59,8 +59,6 @@ const invalid: Readonly<Record<string, readonly unknown[]>> = {
 const entriesOf = (values: typeof valid) =>
   Object.entries(values).flatMap(([field, list]) => list.map((value) => [field, value] as const));
 
-const readOnly = ['id', 'email', 'email_verified', 'created_at', 'updated_at'];
-
 onBothDatabases('profile', (open) => {
   const t = fresh(open);
 
@@ -133,26 +131,16 @@ onBothDatabases('profile', (open) => {
 describe('requests about a profile', () => {
   const t = fresh(() => openApp('sqlite'));
 
-  test('an invalid value gets a 400 that names its field, and nothing changes', async () => {
+  test('an invalid value, or any of a read-only member, gets a 400 that names its field, and nothing changes', async () => {
     const ada = await person(t);
-    const before = await ada.get();
-    for (const [field, value] of entriesOf(invalid)) {
+    const { body: before } = await ada.get();
+    const readOnly = ['id', 'email', 'email_verified', 'created_at', 'updated_at'].map(
+      (field) => [field, ['x', null, before[field]]] as const,
+    );
+    for (const [field, value] of entriesOf({ ...invalid, ...Object.fromEntries(readOnly) })) {
       const { status, body } = await ada.patch({ locale: 'fr', time_zone: 'UTC', [field]: value });
       expect([field, value, status, body.error]).toEqual([field, value, 400, 'invalid_request']);
       expect(body.error_description).toStartWith(`${field}: `);
-    }
-    expect((await ada.get()).body).toEqual(before.body);
-  });
-
-  test('a read-only member gets a 400 that names it, whatever its value, and nothing changes', async () => {
-    const ada = await person(t);
-    const { body: before } = await ada.get();
-    for (const field of readOnly) {
-      for (const value of ['x', null, before[field]]) {
-        const { status, body } = await ada.patch({ name: 'Eve', [field]: value });
-        expect([field, status, body.error]).toEqual([field, 400, 'invalid_request']);
-        expect(body.error_description).toStartWith(`${field}: `);
-      }
     }
     expect((await ada.get()).body).toEqual(before);
   });
@@ -165,16 +153,8 @@ describe('requests about a profile', () => {
     const tag = await tagOf();
     const bob = await person(t, 'bob@example.com');
     const foreign = (await bob.get()).headers.get('ETag')!;
-    for (const header of [
-      stale,
-      foreign,
-      `W/${tag}`,
-      '"x"',
-      'x',
-      '',
-      `${stale}, "y"`,
-      tag.replaceAll('"', ''),
-    ]) {
+    const unquoted = tag.replaceAll('"', '');
+    for (const header of [stale, foreign, `W/${tag}`, '"x"', 'x', '', `${stale}, "y"`, unquoted]) {
       const answer = await ada.patch({ name: 'no' }, { 'If-Match': header });
       expect([header, outcome(answer)]).toEqual([header, '412 precondition_failed']);
     }

@@ -17,36 +17,28 @@ function restored(addresses: readonly string[], sentTo: string, hadAtFirst = 0, 
 
 const [v, w, e] = ['v@a.example', 'w@a.example', 'e@b.example'];
 
-test('a link restores the address that the account had when the session began, if it was sent there', () => {
-  expect(restored([v], v)).toBeUndefined();
-  expect(restored([v, e], v)).toBe(v);
-  expect(restored([v, e], e)).toBeUndefined();
-  expect(restored([v, e, w], e)).toBeUndefined();
-  expect(restored([v, e, w], v, 1)).toBeUndefined();
-});
+const days = formerAddressTtlSeconds / 86_400;
+const V = 'V@a.example';
 
-test('away and back: an address that the account has again is kept', () => {
-  expect(restored([v, e, v], v)).toBeUndefined();
-  expect(restored([v, e, v], e, 1)).toBeUndefined();
-  expect(restored([v, e, v, e], v)).toBe(v);
-});
-
-test('of the addresses within 30 days only the first is restored', () => {
-  expect(restored([v, w, e], w, 1)).toBeUndefined();
-  expect(restored([v, w, e], v)).toBe(v);
-  const days = formerAddressTtlSeconds / 86_400;
-  expect(restored([v, w, e], w, 1, days - 1)).toBeUndefined();
-  expect(restored([v, w, e], w, 1, days)).toBe(w);
-});
-
-test('an address is restored for 7 days after the account left it last', () => {
-  expect(restored([v, e, w], v, 0, 6)).toBe(v);
-  expect(restored([v, e, w], v, 0, 7)).toBeUndefined();
-  expect(restored([v, e, v, w], v, 0, 6)).toBe(v);
-});
-
-test('letter case counts for what the account has, but not for where a link went', () => {
-  expect(restored(['v@a.example', 'V@a.example'], 'v@a.example')).toBe('v@a.example');
-  expect(restored(['v@a.example', 'V@a.example'], 'V@a.example')).toBeUndefined();
-  expect(restored(['v@a.example', 'V@a.example', e], 'V@a.example')).toBe('v@a.example');
+test.each<[string, Parameters<typeof restored>, string | undefined]>([
+  ['nothing has changed', [[v], v], undefined],
+  ['the address that it had at first, to which it went', [[v, e], v], v],
+  ['it went to the address that the account has', [[v, e], e], undefined],
+  ['it went to an address in between', [[v, e, w], e], undefined],
+  ['the change was before the session', [[v, e, w], v, 1], undefined],
+  ['away and back', [[v, e, v], v], undefined],
+  ['away and back, since the middle', [[v, e, v], e, 1], undefined],
+  ['away, back and away', [[v, e, v, e], v], v],
+  ['only the second of two within 30 days', [[v, w, e], w, 1], undefined],
+  ['the first of two within 30 days', [[v, w, e], v], v],
+  ['just within 30 days of the first', [[v, w, e], w, 1, days - 1], undefined],
+  ['30 days after the first', [[v, w, e], w, 1, days], w],
+  ['within 7 days after it was left', [[v, e, w], v, 0, 6], v],
+  ['7 days after it was left', [[v, e, w], v, 0, 7], undefined],
+  ['within 7 days after it was left for the second time', [[v, e, v, w], v, 0, 6], v],
+  ['another letter case is another address', [[v, V], v], v],
+  ['the letter case that the account has', [[v, V], V], undefined],
+  ['where a link went has no letter case', [[v, V, e], V], v],
+])('what a link restores: %s', (_, had, address) => {
+  expect(restored(...had)).toBe(address);
 });

@@ -1,22 +1,15 @@
 // The settings that name the product: its name, links and logo.
 
 import { describe, expect, test } from 'bun:test';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { pngLogo } from '#support/logos.ts';
+import { logoFile, pngLogo } from '#support/logos.ts';
 import { temporaryDirectory } from '#support/service.ts';
 import { readConfig } from '../../settings.ts';
 import type { Config } from './config.ts';
 import { maxLogoBytes } from './product.ts';
 
 const productOf = (env: Record<string, string>): Config['product'] => readConfig(env).product;
-
-/** Writes a file and returns its path. */
-function file(name: string, content: string | Uint8Array): string {
-  const path = join(temporaryDirectory(), name);
-  writeFileSync(path, content);
-  return path;
-}
 
 const svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 10"><path d="M0 0h40v10z"/></svg>';
 
@@ -77,7 +70,7 @@ describe.each([
 
 test('LATCHKEY_LOGO accepts an SVG and a PNG, and knows their size', () => {
   const logoOf = (name: string, content: string | Uint8Array) =>
-    productOf({ LATCHKEY_LOGO: file(name, content) }).logo;
+    productOf({ LATCHKEY_LOGO: logoFile(name, content) }).logo;
   const bytes = pngLogo(3, 2);
   expect(logoOf('logo.png', bytes)).toEqual({ type: 'image/png', bytes, size: { width: 3, height: 2 } });
   expect(logoOf('Logo.SVG', svg)).toEqual({
@@ -117,13 +110,13 @@ test.each<[string, string, string | Uint8Array]>([
   ['a file that is too large', 'logo.svg', svg.replace('>', `>${' '.repeat(maxLogoBytes)}`)],
   ['a JPEG', 'logo.jpeg', Buffer.from([0xff, 0xd8, 0xff])],
 ])('LATCHKEY_LOGO refuses %s', (_, name, content) => {
-  const path = file(name, content);
+  const path = logoFile(name, content);
   expect(() => readConfig({ LATCHKEY_LOGO: path })).toThrow(/^LATCHKEY_LOGO .+\.$/);
 });
 
 test('LATCHKEY_LOGO refuses a file that is too large or missing, and a directory, and says which', () => {
   const logo = (path: string) => () => readConfig({ LATCHKEY_LOGO: path });
-  expect(logo(file('logo.svg', ' '.repeat(maxLogoBytes + 1)))).toThrow('64 KiB');
+  expect(logo(logoFile('logo.svg', ' '.repeat(maxLogoBytes + 1)))).toThrow('64 KiB');
   const directory = join(temporaryDirectory(), 'logo.svg');
   mkdirSync(directory);
   for (const path of [directory, `${directory}/nowhere.svg`]) expect(logo(path)).toThrow(path);

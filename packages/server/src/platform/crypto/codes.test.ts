@@ -27,13 +27,10 @@ test('all letters of a random code are equally likely, because biased bytes are 
   expect(draws).toEqual([]);
 });
 
-test('the same MAC always gives the same email code, with the zeros in front', () => {
+test('a MAC gives an email code of eight digits, with the zeros in front', () => {
   expect(emailCodeFromMac(Buffer.from('00000000000004d2'.padEnd(64, '0'), 'hex'))).toBe('00001234');
   const macs = Array.from({ length: 200 }, () => systemRandom(32));
-  for (const mac of macs) {
-    expect(emailCodeFromMac(mac)).toMatch(/^\d{8}$/);
-    expect(emailCodeFromMac(Buffer.from(mac))).toBe(emailCodeFromMac(mac));
-  }
+  for (const mac of macs) expect(emailCodeFromMac(mac)).toMatch(/^\d{8}$/);
   expect(new Set(macs.map(emailCodeFromMac)).size).toBe(200);
 });
 
@@ -43,7 +40,6 @@ test('sameCode compares every letter and the length', () => {
     const other = `${'BCDFGHJK'.slice(0, at)}Z${'BCDFGHJK'.slice(at + 1)}`;
     expect(sameCode('BCDFGHJK', other)).toBe(false);
   }
-  for (const other of ['', 'BCDFGHJ', 'BCDFGHJKL', 'bcdfghjk', 'BCDF-GHJK']) {
+  for (const other of ['', 'BCDFGHJ', 'BCDFGHJKL', 'bcdfghjk', 'BCDF-GHJK'])
     expect(sameCode('BCDFGHJK', other)).toBe(false);
-  }
 });

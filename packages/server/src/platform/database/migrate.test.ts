@@ -16,16 +16,6 @@ const log = { warn: () => undefined };
 onBothDatabases('migrations', (open, dialect) => {
   const t = fresh(open);
 
-  test('opening a migrated database again changes nothing in it', async () => {
-    await t.login();
-    const dump = () => t.ctx.db.read.run('SELECT * FROM kysely_migration', []);
-    const before = await dump();
-    expect(before.length).toBeGreaterThan(0);
-    for (let n = 0; n < 3; n++) await (await openDatabase(t.databaseUrl, { log })).close();
-    expect(await dump()).toEqual(before);
-    expect(await t.ctx.db.read.run('SELECT id FROM users', [])).toHaveLength(1);
-  });
-
   test('processes that start at the same time on an empty database all succeed, and each migration runs once', async () => {
     const url =
       dialect === 'sqlite'

@@ -1,22 +1,13 @@
 // The product on pages: its name, its links and its logo.
 
 import { expect, test } from 'bun:test';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { openApp, type TestApp } from '#support/app.ts';
-import { pngLogo } from '#support/logos.ts';
-import { temporaryDirectory } from '#support/service.ts';
+import { logoFile, pngLogo } from '#support/logos.ts';
 import { withProduct } from './pages.ts';
 
 const pages = ['login', 'magic-link', 'device', 'account', 'verify-email', 'not-me', 'nowhere'];
 const html = { Accept: 'text/html' };
 const svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 10"><script>alert(1)</script></svg>';
-
-function logoFile(name: string, content: string | Uint8Array): string {
-  const path = join(temporaryDirectory(), name);
-  writeFileSync(path, content);
-  return path;
-}
 
 const pageOf = async (app: TestApp, name: string) => (await app.ask('GET', name, { headers: html })).text;
 

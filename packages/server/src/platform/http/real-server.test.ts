@@ -163,11 +163,3 @@ test('the address of a client is recorded although it disconnects with the last 
   await until(() => addresses().length > 0, 'the address of a request');
   expect(addresses()).toEqual(['127.0.0.1']);
 });
-
-test('200 idle connections do not block other requests', async () => {
-  const sockets = await Promise.all(
-    Array.from({ length: 200 }, () => Bun.connect({ ...address(), socket: { data: () => undefined } })),
-  );
-  expect(await isAlive()).toBe(true);
-  for (const socket of sockets) socket.terminate();
-});

@@ -1,12 +1,10 @@
 // Mails over a real SMTP conversation.
 
 import { expect, test } from 'bun:test';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { type AppOptions, onBothDatabases, openApp, type TestApp } from '#support/app.ts';
 import { closeAtTestEnd } from '#support/cleanup.ts';
-import { pngLogo } from '#support/logos.ts';
-import { runOperator, startService, temporaryDirectory } from '#support/service.ts';
+import { logoFile, pngLogo } from '#support/logos.ts';
+import { runOperator, startService } from '#support/service.ts';
 import { startSmtp } from '#support/smtp.ts';
 import { until } from '#support/until.ts';
 import { templates } from '../../app.ts';
@@ -190,9 +188,8 @@ onBothDatabases('mail by SMTP', (open, dialect) => {
   });
 
   test('the product is in the sender and the subject, and a PNG logo comes with the HTML, not beside it', async () => {
-    const logo = join(temporaryDirectory(), 'logo.png');
     const bytes = pngLogo(40, 10);
-    writeFileSync(logo, bytes);
+    const logo = logoFile('logo.png', bytes);
     const { smtp, t } = await withSmtp(open, { LATCHKEY_PRODUCT_NAME: 'Acme & Co', LATCHKEY_LOGO: logo });
     await request(t);
     work(t, smtp.url);

@@ -29,19 +29,13 @@ test.each([entry, { ...entry, detail: 'draining' }])(
   },
 );
 
-test('a request of a lower level than that of the log writes no line', () => {
+test('a request of a lower level than that of the log, or of a silent one, writes no line', () => {
   const logged = (level: string) => {
     const { log, lines } = startLogger(level);
     for (const one of ['debug', 'info'] as const) log.request(one, entry);
     return lines.map((line) => JSON.parse(line).level);
   };
-  expect([logged('debug'), logged('info'), logged('warn')]).toEqual([[20, 30], [30], []]);
-});
-
-test('a silent logger writes no line for a request', () => {
-  const { log, lines } = startLogger('silent');
-  log.request('info', entry);
-  expect(lines).toEqual([]);
+  expect(['debug', 'info', 'warn', 'silent'].map(logged)).toEqual([[20, 30], [30], [], []]);
 });
 
 const endingProgram = (lines: number) => `
