@@ -227,11 +227,13 @@ export function proxyTo(
     forward: () => Promise<Response>,
   ) => Response | Promise<Response> = (_, __, forward) => forward(),
 ) {
-  const proxy = listener((request) =>
-    answer(request, new URL(request.url).pathname, () =>
-      forwardTo(service.url, request.clone(), (text) => text.replaceAll(service.url, proxy.url)),
-    ),
-  );
+  const proxy = listener((request) => {
+    // `answer` may read its body first.
+    const copy = request.clone();
+    return answer(request, new URL(request.url).pathname, () =>
+      forwardTo(service.url, copy, (text) => text.replaceAll(service.url, proxy.url)),
+    );
+  });
   return proxy;
 }
 
