@@ -15,7 +15,6 @@ import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { connectAgent } from '@latchkey/client/agent';
 import { spawnSync } from 'bun';
-import { spawn } from '#support/cleanup.ts';
 import {
   addCommand,
   type Home,
@@ -31,7 +30,7 @@ import {
 } from '#support/cli.ts';
 import { codeOf } from '#support/client.ts';
 import { loginByMail, request } from '#support/http.ts';
-import { type Outcome, registerService, startService } from '#support/service.ts';
+import { ended, launch, type Outcome, registerService, startService } from '#support/service.ts';
 import { shared } from '#support/shared.ts';
 import { openTerminal, type Terminal } from '#support/terminal.ts';
 import { until } from '#support/until.ts';
@@ -382,22 +381,13 @@ describe('agent run', () => {
 
   test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('passes %s on', async (signal) => {
     const script = `for name in INT TERM HUP; do trap "echo got $name; exit 3" $name; done; latchkey token; while :; do sleep 0.05; done`;
-    const child = spawn([program, 'agent', 'run', '--scope', 'profile', '--', 'sh', '-c', script], {
-      env: home.env,
-      stdin: 'ignore',
-      stdout: 'pipe',
-      stderr: 'ignore',
-    });
-    let text = '';
-    let isSent = false;
-    for await (const chunk of child.stdout) {
-      text += new TextDecoder().decode(chunk);
-      if (text.includes('lk_at_') && !isSent) child.kill(signal);
-      isSent ||= text.includes('lk_at_');
-    }
-    expect(await child.exited).toBe(3);
-    expect(text).toContain(`got ${signal.slice(3)}`);
-    expect(await statusOf(/lk_at_\S+/.exec(text)?.[0] ?? '')).toBe(401);
+    const command = [program, 'agent', 'run', '--scope', 'profile', '--', 'sh', '-c', script];
+    const running = launch(home.path, home.env, command);
+    await until(() => /lk_at_\S+\n/.test(running.stdout()), 'a token');
+    running.child.kill(signal);
+    const { code, stdout } = await ended(running);
+    expect([code, stdout]).toEqual([3, expect.stringContaining(`got ${signal.slice(3)}`)]);
+    expect(await statusOf(/lk_at_\S+/.exec(stdout)?.[0] ?? '')).toBe(401);
   });
 });
 

@@ -154,27 +154,17 @@ test('a server that names another one is refused with both addresses, before a b
   expect(await opened.exists()).toBe(false);
 });
 
-describe('a code is used instead', () => {
-  const codeOf = async (terminal: Terminal) => {
+test('a code is used instead if the port is taken or the browser cannot be opened', async () => {
+  const { port } = new URL(door.url);
+  for (const [terminal, why] of [
+    [machine().login('--port', port), `Port ${port} of 127.0.0.1 cannot be used: it is already in use.`],
+    [machine({ BROWSER: 'no-such-browser' }).login(), 'The browser could not be opened.'],
+  ] as const) {
     await terminal.shows(/Waiting for your approval/);
     await terminal.interrupt();
-    return terminal.screen();
-  };
-
-  test('if the port is taken', async () => {
-    const { login } = machine();
-    const { port } = new URL(door.url);
-    const screen = await codeOf(login('--port', port));
-    expect(screen).toContain(
-      `Port ${port} of 127.0.0.1 cannot be used: it is already in use. Signing in with a code instead.\r\n`,
-    );
-  });
-
-  test('if the browser cannot be opened', async () => {
-    const screen = await codeOf(machine({ BROWSER: 'no-such-browser' }).login());
-    expect(screen).toContain('The browser could not be opened. Signing in with a code instead.\r\n');
-    expect(screen).not.toContain('opened in your browser');
-  });
+    expect(terminal.screen()).toContain(`${why} Signing in with a code instead.\r\n`);
+    if (!why.startsWith('Port')) expect(terminal.screen()).not.toContain('opened in your browser');
+  }
 });
 
 test('with --port, a browser of another machine comes back over a forwarded port', async () => {

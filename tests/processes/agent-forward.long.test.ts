@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type Home, newHome, type RunningAgent, startAgentOn, storeLogin } from '#support/cli.ts';
+import { sendTo } from '#support/forwarding.ts';
 import { nodes } from '#support/node.ts';
 import { registerService, startService } from '#support/service.ts';
 import { shared } from '#support/shared.ts';
@@ -103,12 +104,9 @@ describe.each(runtimes)('on $name', ({ name, command }) => {
         response.end(`${request.method} ${request.headers['x-own']} ${request.headers['cookie']} ${body}`);
       }
     };
-    const { hostname, port, pathname } = new URL(url);
-    const send = async (method: string, path: string, headers: readonly string[] = [], body = '') => {
-      const options = { hostname, port, path: pathname + path, method, agent: false };
-      const sent = request({ ...options, headers: ['Host', 'a', 'X-Own', 'Ã©', 'Cookie', 'a', ...headers] });
-      sent.end(Buffer.from(body));
-      const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    const send = async (method: string, path: string, more: readonly string[] = [], body = '') => {
+      const headers = ['X-Own', 'Ã©', 'Cookie', 'a', ...more];
+      const answer = await sendTo(new URL(url), path, { method, headers, body: Buffer.from(body) });
       const text = await answer.toArray().then((parts) => Buffer.concat(parts).toString(), String);
       return { status: answer.statusCode, headers: answer.rawHeaders, text };
     };

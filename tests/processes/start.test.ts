@@ -1,4 +1,4 @@
-// What stops a start, and what it waits for.
+// What stops a start, what it waits for, and how `latchkey-server health`, the check of container images, finds out.
 
 import { expect, test } from 'bun:test';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { startFaultProxy } from '#support/fault-proxy.ts';
 import { loginByMail } from '#support/http.ts';
 import { startPostgres } from '#support/postgres.ts';
+import { reservePort } from '#support/reserved-port.ts';
 import { runOperator, runOperatorProcess, startOperator, startService } from '#support/service.ts';
 import { until } from '#support/until.ts';
 import { generateKey } from '../../packages/server/src/platform/crypto/primitives.ts';
@@ -93,4 +94,29 @@ test('doctor does not call a service ready whose database is down', async () => 
     expect.stringMatching(/^failed +a service is running, but .*\/readyz answers 503/m),
   ]);
   proxy.disturb(undefined);
+});
+
+test('health succeeds in silence while the service is ready, also if it listens on every address', async () => {
+  const service = await startService({ env: { HOST: '0.0.0.0' } });
+  expect(await runOperator(service.env, 'health')).toEqual({ code: 0, stdout: '', stderr: '' });
+});
+
+test('health fails without a service, and when the service is not ready', async () => {
+  const check = (port: number) => runOperator({ HOST: '127.0.0.1', PORT: String(port) }, 'health');
+  const port = reservePort();
+  expect(await check(port)).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: `latchkey-server: No response from http://127.0.0.1:${port}/readyz.\n`,
+  });
+  const draining = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: () => new Response(null, { status: 503 }),
+  });
+  expect(await check(draining.port!)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('/readyz answers 503'),
+  });
+  await draining.stop(true);
 });

@@ -26,6 +26,20 @@ interface Ask {
   readonly of?: RunningAgent;
 }
 
+/** Sends a request with these headers alone. Resolves with the response, once its headers are there. */
+export async function sendTo(
+  { hostname, port, pathname }: URL,
+  path: string,
+  { method = 'GET', headers = [], body }: Omit<Ask, 'of'> = {},
+): Promise<IncomingMessage> {
+  const all = ['Host', 'agent.example', ...headers];
+  const sent = request({ hostname, port, method, path: pathname + path, headers: all, agent: false });
+  sent.maxHeadersCount = 0;
+  sent.end(body);
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  return response;
+}
+
 export async function openForwarding() {
   const app = await openApp('sqlite');
   const person = await app.login();
@@ -65,21 +79,7 @@ export async function openForwarding() {
     new URL((variables['LATCHKEY_AGENT'] ?? '').replace('#', '/'));
 
   /** The response, once its headers are there. The path begins with the name of the service. */
-  const open = async (path: string, { method = 'GET', headers = [], body, of = agent }: Ask = {}) => {
-    const { hostname, port, pathname } = baseOf(of);
-    const sent = request({
-      hostname,
-      port,
-      method,
-      path: `${pathname}/${path}`,
-      headers: ['Host', 'agent.example', ...headers],
-      agent: false,
-    });
-    sent.maxHeadersCount = 0;
-    sent.end(body);
-    const [response] = (await once(sent, 'response')) as [IncomingMessage];
-    return response;
-  };
+  const open = (path: string, { of = agent, ...ask }: Ask = {}) => sendTo(baseOf(of), `/${path}`, ask);
 
   const scene = {
     app,

@@ -40,23 +40,6 @@ test('50 concurrent calls, in two sessions on one store, share one refresh and g
   expect(outcomesOf('refresh')).toEqual(['rotated']);
 });
 
-test('a lost refresh response is requested again with the same key and brings the same tokens', async () => {
-  const { open: session, wire, store, works } = await loggedIn(service);
-  const before = await storedSession(store);
-  service.pass(fourHours);
-  wire.loseNext(2);
-  const token = await session().accessToken();
-  expect(await works(token)).toBe(true);
-  expect(outcomesOf('refresh')).toEqual(['rotated', 'retry', 'retry']);
-  const keys = wire.sent.map((request) => request.headers.get('Idempotency-Key'));
-  expect(keys).toEqual(Array(3).fill(before.idempotency_key));
-  const after = await storedSession(store);
-  expect(after.access_token).toBe(token);
-  expect(after.refresh_token).not.toBe(before.refresh_token);
-  expect(after.idempotency_key).not.toBe(before.idempotency_key);
-  expect(after.refresh_started_at).toBeUndefined();
-});
-
 test('a copy of the credentials can repeat the next refresh, and none after it', async () => {
   const { open: session, store, works } = await loggedIn(service);
   const copy = credentialStore(memoryStorage(), store.server);

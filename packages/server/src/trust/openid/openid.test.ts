@@ -89,6 +89,21 @@ onBothDatabases('OpenID Connect', (open) => {
     expect(body.scope).toBe('* openid');
   });
 
+  test('a public application gets an identity token for a code and for a refresh, and revokes its session', async () => {
+    const { id: client_id } = await newClient({ isPublic: true });
+    const request = requestOf(client_id, { scope: 'openid', response_mode: 'form_post' });
+    const { body } = await redeem(app, await codeFor(app, tokens, request), { client_id });
+    const form = { grant_type: 'refresh_token', refresh_token: body.refresh_token, client_id };
+    const { body: renewed } = await app.ask('POST', '/token', { form });
+    const { id } = await me();
+    for (const { id_token } of [body, renewed])
+      expect((await verify(id_token, client_id)).payload.sub).toBe(id);
+    const { access_token: token, refresh_token } = renewed;
+    expect(outcome(await app.ask('GET', '/userinfo', { token }))).toBe('200');
+    await app.ask('POST', '/revoke', { form: { token: refresh_token, client_id } });
+    expect(outcome(await app.ask('GET', '/userinfo', { token }))).toBe('401 invalid_token');
+  });
+
   test('the repeated answer to a code has the same identity token; a refresh has a new one, without the nonce', async () => {
     const code = await codeFor(app, tokens, requestOf(service.id, { scope: 'openid', nonce: 'n-1' }));
     const headers = { Authorization: service.authorization };
