@@ -5,7 +5,7 @@ import { describe } from 'bun:test';
 import { createApi } from '@latchkey/client/api';
 import { type DeviceLoginOptions, startDeviceLogin } from '@latchkey/client/device-login';
 import type { ServiceRight } from '@latchkey/contract/scopes';
-import { tokenSet } from '@latchkey/contract/tokens';
+import { type TokenSet, tokenSet } from '@latchkey/contract/tokens';
 import { createApp, sweepsOf, templates } from '../../packages/server/src/app.ts';
 import { createContext } from '../../packages/server/src/create-context.ts';
 import type { Config } from '../../packages/server/src/platform/config/config.ts';
@@ -28,6 +28,7 @@ import { type Answer, type Ask, answerOf, requestFor } from './ask.ts';
 import { type Borrower, borrowPostgres } from './borrowed-postgres.ts';
 import { closeAtTestEnd } from './cleanup.ts';
 import { type Document, deviations, requireNone } from './conformance.ts';
+import { codeIn, linkTokenIn } from './http.ts';
 import { withLockOrder } from './lock-order.ts';
 import { newDatabase } from './new-database.ts';
 import { declareService } from './services.ts';
@@ -46,13 +47,7 @@ export interface Mail {
   readonly code: string;
 }
 
-export interface Tokens {
-  readonly access_token: string;
-  readonly refresh_token: string;
-  readonly expires_in: number;
-  readonly token_type: string;
-  readonly scope?: string | undefined;
-}
+export type Tokens = TokenSet;
 
 /** What the tokens of a device may do. */
 type DeviceAccess = Pick<DeviceLoginOptions, 'scope' | 'resource'>;
@@ -173,8 +168,8 @@ export async function openApp(
 
   const read = (mail: Pick<Mail, 'to' | 'subject' | 'text' | 'html'>): Mail => ({
     ...mail,
-    token: /#token=(lk_ml_\S+)/.exec(mail.text)?.[1] ?? '',
-    code: /^\d{4}-\d{4}$/m.exec(mail.text)?.[0] ?? '',
+    token: linkTokenIn(mail),
+    code: codeIn(mail),
   });
   const transport: Transport = {
     deliver: async (id, to, message) => void common.mails.set(id, read({ to, ...message })),

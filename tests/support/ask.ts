@@ -1,5 +1,7 @@
 // Raw requests and their answers, to a service in this process or in another one.
 
+import { pageDataId } from '@latchkey/contract/page-data';
+
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
@@ -42,6 +44,12 @@ export function requestFor(
   const url = `${base}${path.startsWith('/') ? `/api/v1/auth${path}` : `/${path}`}`;
   return [url, { method, headers: sent, body }];
 }
+
+/** What the data element of a page says. */
+export const pageDataIn = <Data>({ text }: Pick<Answer, 'text'>): Data =>
+  JSON.parse(
+    text.split(`<script type="application/json" id="${pageDataId}">`)[1]?.split('</script>')[0] ?? 'null',
+  );
 
 export async function answerOf(response: Response): Promise<Answer> {
   const { status, headers } = response;

@@ -82,7 +82,7 @@ export async function appLogin(
   tokens: Tokens,
   service: { readonly id: string; readonly authorization: string },
   changed: Parameters<typeof requestOf>[1] = {},
-): Promise<Tokens & { readonly id_token?: string }> {
+): Promise<Tokens> {
   const code = await codeFor(t, tokens, requestOf(service.id, changed));
   const answer = await redeem(t, code, {}, { headers: { Authorization: service.authorization } });
   if (answer.status !== 200) throw new Error(`the code was not redeemed: ${answer.text}`);

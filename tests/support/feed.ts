@@ -9,16 +9,7 @@ import { declareService } from './services.ts';
 export type FeedService = Awaited<ReturnType<typeof feedService>>;
 
 /** An event as its service sees it, verified. */
-export interface ReceivedEvent {
-  /** The last part of its URI. */
-  readonly type: string;
-  readonly uri: string;
-  readonly jti: string;
-  readonly payload: Readonly<Record<string, unknown>>;
-  // biome-ignore lint/suspicious/noExplicitAny: tests read arbitrary subjects
-  readonly subject: any;
-  readonly claims: Readonly<Record<string, unknown>>;
-}
+export type ReceivedEvent = Awaited<ReturnType<typeof eventsOf>>[number];
 
 /** A new service that may read the feed, and has these other rights. */
 export async function feedService(t: TestApp, ...rights: ServiceRight[]) {
@@ -40,7 +31,7 @@ export async function feedService(t: TestApp, ...rights: ServiceRight[]) {
 }
 
 /** Verifies the events of an answer with a library that knows nothing of Latchkey, in their order. */
-export async function eventsOf(t: TestApp, audience: string, { sets }: FeedAnswer): Promise<ReceivedEvent[]> {
+export async function eventsOf(t: TestApp, audience: string, { sets }: FeedAnswer) {
   const keys = createLocalJWKSet((await t.ask('GET', '.well-known/jwks.json')).body as JSONWebKeySet);
   return Promise.all(
     Object.entries(sets).map(async ([jti, set]) => {
@@ -56,7 +47,10 @@ export async function eventsOf(t: TestApp, audience: string, { sets }: FeedAnswe
         claims['events'] as Record<string, Record<string, unknown>>,
       );
       if (others.length > 0) throw new Error('a token has more than one event');
-      return { type: uri.split('/').at(-1)!, uri, jti, payload, subject: claims['sub_id'], claims };
+      // biome-ignore lint/suspicious/noExplicitAny: tests read arbitrary subjects
+      const subject = claims['sub_id'] as any;
+      // Its type is the last part of its URI.
+      return { type: uri.split('/').at(-1)!, uri, jti, payload, subject, claims };
     }),
   );
 }

@@ -77,7 +77,8 @@ export const linkIn = ({ text }: Pick<MailboxMail, 'text'>): string =>
 export const codeIn = ({ text }: Pick<MailboxMail, 'text'>): string => /^\d{4}-\d{4}$/m.exec(text)?.[0] ?? '';
 
 /** The token of the link in a sign-in mail, or `''`. */
-export const linkTokenIn = (mail: MailboxMail): string => /#token=(lk_ml_\S+)/.exec(mail.text)?.[1] ?? '';
+export const linkTokenIn = ({ text }: Pick<MailboxMail, 'text'>): string =>
+  /#token=(lk_ml_\S+)/.exec(text)?.[1] ?? '';
 
 /** Signs in by mail. */
 export async function loginByMail(url: string, email: string): Promise<TokenSet> {

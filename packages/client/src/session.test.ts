@@ -190,7 +190,7 @@ test('logout ends this session or all of them, and removes the stored login only
 });
 
 test('a token is due when 300 s or a tenth of its lifetime is left, whichever is less', () => {
-  const tokens = { access_token: 'a', refresh_token: 'r', token_type: 'Bearer' };
+  const tokens = { access_token: 'a', refresh_token: 'r', token_type: 'Bearer' as const };
   const freshnessAfter = (life: number, ms: number, startedAt?: number) => {
     const login = loginOf('https://login.example', { ...tokens, expires_in: life }, 0);
     const started = startedAt === undefined ? {} : { refresh_started_at: startedAt };

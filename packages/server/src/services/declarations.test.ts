@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { outcome } from '#support/account.ts';
 import { onBothDatabases, type Tokens } from '#support/app.ts';
+import { type Decision, type DeviceCodes, decideDevice, pollDevice, startDevice } from '#support/devices.ts';
 import { createdKey } from '#support/keys.ts';
 import { introspected } from '#support/runs.ts';
 import { changeService, declareService } from '#support/services.ts';
@@ -26,22 +27,19 @@ onBothDatabases('a scope or resource', (open) => {
   ])('that %s can be neither asked for, approved, redeemed nor put into a key', async (what, end) => {
     const name = what.split(' ')[0]!;
     const service = await declareService(app.ctx, offering(name));
-    const start = (json: object) => app.ask('POST', '/device', { json });
-    const decide = async (decision: string, { user_code }: { user_code: string }) => {
-      const ask = { token: browser.access_token, json: { user_code } };
-      return outcome(await app.ask('POST', `/device/${decision}`, ask));
-    };
+    const decide = async (decision: Decision, codes: DeviceCodes) =>
+      outcome(await decideDevice(app, decision, codes, browser));
     const wanted = [
       [{ scope: `${name}:read` }, '400 invalid_scope'],
       [{ scope: 'profile', resource: uri(name) }, '400 invalid_target'],
     ] as const;
-    const pending = await Promise.all(wanted.map(async ([json]) => (await start(json)).body));
-    const { body: approved } = await start({ scope: `${name}:read` });
+    const pending = await Promise.all(wanted.map(([json]) => startDevice(app, json)));
+    const approved = await startDevice(app, { scope: `${name}:read` });
     expect(await decide('approve', approved)).toBe('204');
     await end(service.id);
     for (const [n, [json, refusal]] of wanted.entries()) {
-      expect(outcome(await start(json))).toBe(refusal);
-      expect([await decide('approve', pending[n]), await decide('deny', pending[n])]).toEqual([
+      expect(outcome(await app.ask('POST', '/device', { json }))).toBe(refusal);
+      expect([await decide('approve', pending[n]!), await decide('deny', pending[n]!)]).toEqual([
         refusal,
         '204',
       ]);
@@ -50,8 +48,7 @@ onBothDatabases('a scope or resource', (open) => {
         refusal,
       );
     }
-    const { device_code } = approved;
-    expect(outcome(await app.ask('POST', '/token', { json: { device_code } }))).toBe('400 invalid_scope');
+    expect(outcome(await pollDevice(app, approved))).toBe('400 invalid_scope');
   });
 
   test('can be withdrawn and declared again by its service, and no token ends', async () => {

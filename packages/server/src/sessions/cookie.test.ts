@@ -1,10 +1,21 @@
 // Which pages may send the cookie: platform/http/origin.test.ts.
 
 import { expect, test } from 'bun:test';
-import { cookieByMail, newAddress, outcome, sameOrigin, sessionCookieIn } from '#support/account.ts';
+import {
+  addPasskey,
+  cookieByMail,
+  disown,
+  newAddress,
+  newAuthenticator,
+  outcome,
+  sameOrigin,
+  sessionCookieIn,
+  subjects,
+} from '#support/account.ts';
 import { type Ask, onBothDatabases, openApp, type TestApp } from '#support/app.ts';
 import { shared } from '#support/shared.ts';
 import { until } from '#support/until.ts';
+import { setDisabled } from '../identity/account/account.ts';
 
 const day = 86_400;
 
@@ -151,6 +162,17 @@ onBothDatabases('a browser session', (open) => {
       expect(outcome(await me(cookie, own))).toBe('401 invalid_token');
     },
   );
+
+  test('a disabled account loses its cookies at once, on every node, but not the links of its notices', async () => {
+    const node = await open({ beside: app });
+    const email = newAddress();
+    const cookie = await cookieByMail(app, email);
+    await addPasskey(app, await app.login(email), newAuthenticator(app));
+    for (const on of [app, node]) expect(outcome(await me(cookie, on))).toBe('200');
+    await setDisabled(app.ctx, email, true);
+    for (const on of [app, node]) expect(outcome(await me(cookie, on))).toBe('401 invalid_token');
+    expect(outcome(await disown(app, email, subjects.passkeyAdded))).toBe('200');
+  });
 
   test('a session cookie that is duplicate, empty or malformed does not authenticate', async () => {
     const cookie = await newCookie();

@@ -1,8 +1,9 @@
 // GET and POST /authorize, as a browser gets them before anybody has signed in.
 
 import { expect, test } from 'bun:test';
-import { type AuthorizationPage, pageDataId } from '@latchkey/contract/page-data';
+import type { AuthorizationPage } from '@latchkey/contract/page-data';
 import { type Answer, openApp, type TestApp } from '#support/app.ts';
+import { pageDataIn } from '#support/ask.ts';
 import { commandLineRequest, redirectUri, requestOf } from '#support/authorize.ts';
 import { authorizePath, startProgram } from '#support/program.ts';
 import { declareService } from '#support/services.ts';
@@ -13,8 +14,7 @@ const t = fresh(() => openApp('sqlite'));
 const open = (t: TestApp, request: Record<string, string>): Promise<Answer> =>
   t.ask('GET', authorizePath(request).slice(1));
 
-const element = new RegExp(`<script type="application/json" id="${pageDataId}">(.*)</script></body>`);
-const saidBy = ({ text }: Answer): AuthorizationPage => JSON.parse(element.exec(text)?.[1] ?? 'null');
+const saidBy = pageDataIn<AuthorizationPage>;
 const formActionOf = ({ headers }: Answer) =>
   /form-action ([^;]*)/.exec(headers.get('Content-Security-Policy') ?? '')?.[1];
 

@@ -42,7 +42,16 @@ onBothDatabases('the authorization code grant', (open) => {
   beforeAll(() => {
     asPublic.client_id = publicClient.id;
   });
-  test('a service with its key gets tokens with the scope that was approved', async () => {
+  test('a service with its key, in the header or the form, gets tokens with the scope that was approved; its id, and the redirect URI that the request left out, may be left out', async () => {
+    const { id: client_id, secret: client_secret } = service;
+    const codeWithoutUri = () => newCode({ redirect_uri: undefined });
+    for (const answer of [
+      await redeem(app, await newCode(), { client_id, client_secret }),
+      await redeem(app, await newCode(), { client_id }, asService()),
+      await redeem(app, await codeWithoutUri(), { redirect_uri: undefined }, asService()),
+      await redeem(app, await codeWithoutUri(), {}, asService()),
+    ])
+      expect(outcome(answer)).toBe('200');
     const answer = await redeem(app, await newCode(), {}, asService());
     expect(answer.status).toBe(200);
     const { access_token: token, refresh_token, ...rest } = answer.body;
@@ -50,12 +59,6 @@ onBothDatabases('the authorization code grant', (open) => {
     expect(refresh_token).toStartWith('lk_rt_');
     const me = await app.ask('GET', '/me', { token });
     expect([me.body.name, me.body.email]).toEqual(['ada', undefined]);
-  });
-
-  test('the key may also come in the form, and client_id may accompany Basic', async () => {
-    const { id: client_id, secret: client_secret } = service;
-    expect((await redeem(app, await newCode(), { client_id, client_secret })).status).toBe(200);
-    expect((await redeem(app, await newCode(), { client_id }, asService())).status).toBe(200);
   });
 
   test('header and form that contradict each other are invalid_request, and a wrong key is invalid_client; neither spends the code', async () => {
@@ -106,26 +109,18 @@ onBothDatabases('the authorization code grant', (open) => {
     }
   });
 
-  test('a code expires after 60 seconds', async () => {
-    const [late, timely] = [await publicCode(), await publicCode()];
+  test('a code that is 60 seconds old, forged, cut or foreign is refused', async () => {
+    const [late, code] = [await publicCode(), await publicCode()];
+    const foreign = [tokens.access_token, code.replace('lk_ac_', 'lk_dc_')];
+    for (const forged of [code.slice(0, -1), `${code}x`, ...foreign])
+      expect(outcome(await redeem(app, forged, asPublic))).toBe(refused);
     app.pass(59);
-    expect((await redeem(app, timely, asPublic)).status).toBe(200);
+    expect((await redeem(app, code, asPublic)).status).toBe(200);
     app.pass(1);
     expect(outcome(await redeem(app, late, asPublic))).toBe(refused);
   });
 
-  test('a forged, cut or foreign code is refused without a query for it', async () => {
-    const code = await publicCode();
-    for (const forged of [
-      code.slice(0, -1),
-      `${code}x`,
-      tokens.access_token,
-      code.replace('lk_ac_', 'lk_dc_'),
-    ])
-      expect(outcome(await redeem(app, forged, asPublic))).toBe(refused);
-    expect((await redeem(app, code, asPublic)).status).toBe(200);
-  });
-
+  const once = { headers: { 'Idempotency-Key': 'once' } };
   const replays: Record<string, (code: string) => ReturnType<typeof redeem>> = {
     'with a wrong verifier': (code) => redeem(app, code, { ...asPublic, code_verifier: 'wrong' }),
     'without a verifier': (code) => redeem(app, code, { ...asPublic, code_verifier: undefined }),
@@ -134,6 +129,8 @@ onBothDatabases('the authorization code grant', (open) => {
       app.ask('POST', '/token', { form: `grant_type=authorization_code&code=${code}&code=${code}` }),
     'with a parameter that is too long': (code) =>
       redeem(app, code, { ...asPublic, redirect_uri: 'x'.repeat(9_000) }),
+    'with the idempotency key of the first, but another verifier': (code) =>
+      redeem(app, code, { ...asPublic, code_verifier: 'other' }, once),
     'with a wrong idempotency key': (code) =>
       redeem(app, code, asPublic, { headers: { 'Idempotency-Key': '' } }),
     'with two keys': (code) => redeem(app, code, { ...asPublic, client_secret: 'x' }, asService()),
@@ -157,7 +154,7 @@ onBothDatabases('the authorization code grant', (open) => {
   };
   test.each(Object.entries(replays))('a second use %s ends the session', async (_, replay) => {
     const code = await publicCode();
-    const { body } = await redeem(app, code, asPublic);
+    const { body } = await redeem(app, code, asPublic, once);
     expect(await isLive(app, body)).toBe(true);
     expect((await replay(code)).status).toBe(400);
     expect(await isLive(app, body)).toBe(false);
@@ -188,44 +185,24 @@ onBothDatabases('the authorization code grant', (open) => {
 
   test('the same request with the same idempotency key gets the same tokens for 60 seconds, and afterwards ends the session', async () => {
     const code = await publicCode();
-    const again = { headers: { 'Idempotency-Key': 'once' } };
-    const answers = await Promise.all([1, 2, 3].map(() => redeem(app, code, asPublic, again)));
+    const answers = await Promise.all([1, 2, 3].map(() => redeem(app, code, asPublic, once)));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
     const [first, ...others] = answers.map(({ body }) => body.refresh_token);
     expect(others).toEqual([first, first]);
     app.pass(59);
-    expect((await redeem(app, code, asPublic, again)).body.refresh_token).toBe(first);
+    expect((await redeem(app, code, asPublic, once)).body.refresh_token).toBe(first);
     expect(await isLive(app, answers[0]!.body)).toBe(true);
     app.pass(2);
-    expect(outcome(await redeem(app, code, asPublic, again))).toBe(refused);
+    expect(outcome(await redeem(app, code, asPublic, once))).toBe(refused);
     expect(await isLive(app, answers[0]!.body)).toBe(false);
   });
 
-  test('the same idempotency key with another request is a second use', async () => {
-    const code = await publicCode();
-    const again = { headers: { 'Idempotency-Key': 'once' } };
-    const { body } = await redeem(app, code, asPublic, again);
-    const other = await redeem(app, code, { ...asPublic, code_verifier: 'other' }, again);
-    expect(outcome(other)).toBe(refused);
-    expect(await isLive(app, body)).toBe(false);
-  });
-
-  const codeEndings: Record<string, (approver: Tokens, email: string, client: string) => Promise<unknown>> = {
-    ...Object.fromEntries(
-      Object.entries(endings).map(([what, end]) => [
-        `${what}, as the approver,`,
-        (approver: Tokens, email: string) => end(app, approver, email),
-      ]),
-    ),
-    'revoking the service': (_approver, _email, client) => revokeService(app.ctx, client),
-  };
-  test.each(Object.entries(codeEndings))('%s makes the code worthless', async (_, end) => {
+  test.each(Object.entries(endings))('%s, as the approver, makes the code worthless', async (_, end) => {
     const email = newAddress();
     const approver = await app.login(email);
-    const { id } = await declareService(app.ctx, { redirectUris: [redirectUri], isPublic: true });
-    const code = await codeFor(app, approver, requestOf(id));
-    await end(approver, email, id);
-    expect(outcome(await redeem(app, code, { client_id: id }))).toBe(refused);
+    const code = await codeFor(app, approver, requestOf(publicClient.id));
+    await end(app, approver, email);
+    expect(outcome(await redeem(app, code, asPublic))).toBe(refused);
   });
 
   test('revoking a code spends it, and not the session of a redeemed one', async () => {
@@ -237,22 +214,17 @@ onBothDatabases('the authorization code grant', (open) => {
     expect(await isLive(app, body)).toBe(true);
   });
 
-  test('a redirect URI that the request left out may be left out of the redemption', async () => {
-    const request = { redirect_uri: undefined };
-    for (const sent of [undefined, redirectUri]) {
-      const answer = await redeem(app, await newCode(request), { redirect_uri: sent }, asService());
-      expect(answer.status).toBe(200);
-    }
-  });
-
-  test('a scope that is no longer declared voids the code', async () => {
+  test('a scope that is no longer declared voids the code, and so does the end of its client', async () => {
     const scopes = [{ name: 'notes:read', sentence: 'Read notes' }];
-    const former = await declareService(app.ctx, { scopes });
+    const former = await declareService(app.ctx, { scopes, redirectUris: [redirectUri], isPublic: true });
     const code = await newCode({ scope: 'notes:read' });
-    await changeService(app.ctx, former.id, { scopes: [] });
-    expect(outcome(await redeem(app, code, {}, asService()))).toBe(refused);
-    await changeService(app.ctx, former.id, { scopes });
-    expect(outcome(await redeem(app, code, {}, asService()))).toBe(refused);
+    const own = await codeFor(app, tokens, requestOf(former.id));
+    for (const declared of [[], scopes]) {
+      await changeService(app.ctx, former.id, { scopes: declared });
+      expect(outcome(await redeem(app, code, {}, asService()))).toBe(refused);
+    }
+    await revokeService(app.ctx, former.id);
+    expect(outcome(await redeem(app, own, { client_id: former.id }))).toBe(refused);
   });
 
   test('the command line gets a session of kind device with everything', async () => {

@@ -8,8 +8,6 @@ import { shared } from '#support/shared.ts';
 import { turns } from '#support/until.ts';
 import { mintHandle } from '../../platform/crypto/handle.ts';
 
-const pendingOutcomes = { verify: '200', approve: '204', deny: '204' };
-
 onBothDatabases('device authorization', (open) => {
   const app = shared(open);
   let stranger: Tokens;
@@ -41,7 +39,7 @@ onBothDatabases('device authorization', (open) => {
     expect(outcome(await pollDevice(app, { device_code }))).toBe('400 invalid_grant');
   });
 
-  test('a start has every member of RFC 8628 section 3.2, and verify shows the client, its names unescaped and unverified, and changes nothing', async () => {
+  test('a start has every member of RFC 8628 section 3.2, and verify shows the client, its names unescaped and unverified, however the user code is typed, and changes nothing', async () => {
     const names = { client_name: 'Latchkey <b>CLI</b>', device_name: 'büro' };
     const client = { peer: '198.51.100.7', headers: { 'User-Agent': 'latchkey/1.0' } };
     const json = { client_id: 'cli', scope: 'email', ...names };
@@ -60,28 +58,16 @@ onBothDatabases('device authorization', (open) => {
       ['198.51.100.200', true],
       ['203.0.113.1', false],
     ] as const) {
-      const { body } = await decideDevice(app, 'verify', started, stranger, { peer });
-      pendingDevice.strict().parse(body);
       const { user_code } = started;
+      const typed = { user_code: ` ${user_code.toLowerCase().replace('-', ' ')}\t` };
+      const { body } = await decideDevice(app, 'verify', typed, stranger, { peer });
+      pendingDevice.strict().parse(body);
       const seen = { ip_address: client.peer, user_agent: 'latchkey/1.0', same_network };
       expect(body).toMatchObject({ user_code, ...names, ...seen });
       expect(body.expires_in).toBeWithin(590, 601);
     }
     expect(outcome(await pollDevice(app, started))).toBe('400 authorization_pending');
     expect(outcome(await decideDevice(app, 'approve', started, stranger))).toBe('204');
-  });
-
-  test('a user code may be typed in another way, and an impossible one gets the same answer as an unknown one', async () => {
-    const wide = '\uff22\uff23\uff24\uff26-\uff27\uff28\uff2a\uff2b';
-    for (const action of ['verify', 'approve', 'deny'] as const) {
-      const { user_code } = await startDevice(app);
-      const enter = (typed: string) => decideDevice(app, action, { user_code: typed }, stranger);
-      for (const impossible of ['BCDF-GHJ', 'AAAA-AAAA', ' ', wide])
-        expect(outcome(await enter(impossible))).toBe('400 invalid_grant');
-      const answer = await enter(` ${user_code.toLowerCase().replace('-', ' ')}\t`);
-      expect(outcome(answer)).toBe(pendingOutcomes[action]);
-      if (action === 'verify') expect(answer.body.user_code).toBe(user_code);
-    }
   });
 
   test('verify names the session that each device will get from its approver, and the log keeps it after the device signs out', async () => {

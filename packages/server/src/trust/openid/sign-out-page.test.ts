@@ -2,12 +2,11 @@
 
 import { expect, test } from 'bun:test';
 import type { SignOutPage } from '@latchkey/contract/openid';
-import { pageDataId } from '@latchkey/contract/page-data';
 import { type Answer, openApp, type TestApp } from '#support/app.ts';
+import { pageDataIn } from '#support/ask.ts';
 import { declareService } from '#support/services.ts';
 
-const element = new RegExp(`<script type="application/json" id="${pageDataId}">(.*)</script></body>`);
-const saidBy = ({ text }: Answer): SignOutPage => JSON.parse(element.exec(text)?.[1] ?? 'null');
+const saidBy = pageDataIn<SignOutPage>;
 
 /** The page that a request leads to. */
 async function follow(t: TestApp, answer: Answer): Promise<Answer> {
