@@ -43,9 +43,6 @@ async function contentOf({ read, dialect }: Pick<Database, 'read' | 'dialect'>):
   return [...rows, ...sessions.map((row) => JSON.stringify(row))].toSorted().join('\n');
 }
 
-const endIn = (tx: Executor, id: string): Promise<unknown> =>
-  tx.run(`UPDATE sessions SET revoked_at = 1 WHERE id = '${id}'`, []);
-
 onBothDatabases('a change whose session ends before it commits', (open, dialect) => {
   const { app, node } = sharedNodes(open, dialect);
   let service: string;
@@ -53,52 +50,50 @@ onBothDatabases('a change whose session ends before it commits', (open, dialect)
     service = await prepareDatabase(app);
   });
 
-  /** Calls `end` as soon as the next transaction begins. */
-  function atTransaction(end: () => Promise<void>): void {
+  /** Starts a change, and calls `end` before its transaction begins. */
+  async function endBefore(change: () => Promise<unknown>, end: (tx: Executor) => Promise<void>) {
     const db = app.ctx.db as { transaction: Database['transaction'] };
     const { transaction } = db;
     db.transaction = async (work) => {
       db.transaction = transaction;
-      // On SQLite the transaction would keep the other one waiting.
-      if (dialect === 'sqlite') await end();
-      return transaction(async (tx) => {
-        if (dialect === 'postgres') await end();
-        return work(tx);
-      });
+      await transaction(end);
+      return transaction(work);
     };
+    return { answering: change() };
   }
 
-  test.each(changes)('has no effect: %s', async (_, { run }) => {
-    const scene = await prepareAccount(app, service);
-    const { sessionId } = readToken(app.ctx, scene.tokens.access_token)!;
-    let before = '';
-    atTransaction(async () => {
-      await node.ctx.db.transaction((tx) => endIn(tx, sessionId));
-      before = await contentOf(node.ctx.db);
-    });
-    expect(await run(app, scene, 0)).toMatchObject({ status: 401, body: { error: 'invalid_token' } });
-    expect(await contentOf(app.ctx.db)).toBe(before);
-  });
-
-  // SQLite has one writer at a time.
-  if (dialect === 'sqlite') return;
-  test.each(changes)('has no effect after waiting for its account: %s', async (_, { run }) => {
-    const scene = await prepareAccount(app, service);
-    const { sessionId } = readToken(app.ctx, scene.tokens.access_token)!;
-    let before = '';
-    const { answering } = await node.ctx.db.transaction(async (tx) => {
-      await lockAccountRow(tx, { id: scene.userId });
-      const answering = run(app, scene, 0);
+  /** Starts a change, and calls `end` while it waits for its account. */
+  const endMeanwhile = (
+    change: () => Promise<unknown>,
+    end: (tx: Executor) => Promise<void>,
+    userId: string,
+  ) =>
+    node.ctx.db.transaction(async (tx) => {
+      await lockAccountRow(tx, { id: userId });
+      const answering = change();
       const blocked =
         'SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0';
       await until(
         async () => (await node.ctx.db.read.run(blocked, [])).length > 0,
         'a statement that waits for a lock',
       );
-      await endIn(tx, sessionId);
-      before = await contentOf({ dialect, read: tx });
+      await end(tx);
       return { answering };
     });
+
+  test.each(changes)('has no effect: %s', async (_, { run }) => {
+    const scene = await prepareAccount(app, service);
+    const { sessionId } = readToken(app.ctx, scene.tokens.access_token)!;
+    let before = '';
+    // SQLite has one writer at a time.
+    const { answering } = await (dialect === 'sqlite' ? endBefore : endMeanwhile)(
+      () => run(app, scene, 0),
+      async (tx) => {
+        await tx.run(`UPDATE sessions SET revoked_at = 1 WHERE id = '${sessionId}'`, []);
+        before = await contentOf({ dialect, read: tx });
+      },
+      scene.userId,
+    );
     expect(await answering).toMatchObject({ status: 401, body: { error: 'invalid_token' } });
     expect(await contentOf(app.ctx.db)).toBe(before);
   });

@@ -1,12 +1,14 @@
-// Random sequences of commands, checked against a small model: the guarantees of the service hold in any order, with
-// any repetition, at any time. Only commands advance the clock.
+// Random sequences of what people, devices and services do with one account, checked against a small model: the guarantees of the
+// service hold in any order, with any repetition, at any time and for any scope. Only steps advance the clock.
 
 import { beforeAll, expect, test } from 'bun:test';
 import { deviceCodeGrantType } from '@latchkey/contract/tokens';
+import { type Link, linkFor } from '#support/account-scene.ts';
 import { type Answer, type Ask, onBothDatabases, sharedNodes, type TestApp } from '#support/app.ts';
-import { cancelDevice, type Decision, decideDevice, startDevice } from '#support/devices.ts';
+import { cancelDevice, type Decision, type DeviceCodes } from '#support/devices.ts';
 import fc from '#support/fc.ts';
 import { isLong } from '#support/long.ts';
+import { declareService } from '#support/services.ts';
 import { setDisabled } from '../../packages/server/src/identity/account/account.ts';
 import { readToken } from '../../packages/server/src/sessions/tokens.ts';
 
@@ -15,115 +17,167 @@ const maxLength = 60;
 const day = 86_400;
 const [accessTtl, idleTtl, sessionTtl, deviceTtl, linkTtl] = [14_400, 30 * day, 180 * day, 600, 900];
 const [leeway, refreshRetry, redeemRetry, recentSignIn] = [10, 600, 60, 900];
+const keyTtl = 2 * accessTtl;
+const [tickets, builds] = ['https://tickets.example/api', 'https://builds.example/api'];
 
+/** What a request asks for. */
+interface Access {
+  readonly scope?: string;
+  readonly resource?: string;
+}
+/** What a session may do. */
+interface Granted {
+  readonly scopes: readonly string[];
+  readonly resource: string | null;
+}
 interface Token {
+  /** Empty for a key. */
   refresh: string;
   access: string;
   accessEnds: number;
 }
-interface Session {
-  id: string;
-  kind: 'browser' | 'device';
+interface Session extends Granted {
+  readonly id: string;
+  readonly kind: 'browser' | 'device' | 'key';
+  readonly createdAt: number;
+  readonly endsAt: number;
   ended: boolean;
   stolen: boolean;
-  createdAt: number;
   idleEnds: number;
   /** One per generation; only the last is unspent. */
-  tokens: Token[];
+  readonly tokens: Token[];
   rotatedAt: number;
   key: string | undefined;
 }
-interface Device {
-  device_code: string;
-  user_code: string;
+/** Who sends a request. */
+type By = readonly [session: Session, token: Token];
+interface Device extends DeviceCodes {
+  readonly asked: Access;
+  readonly expires: number;
   state: 'pending' | 'approved' | 'denied' | 'redeemed' | 'cancelled';
   /** All sessions were revoked after the approval. */
   ended: boolean;
-  expires: number;
   interval: number;
   lastPoll: number;
   redeemedAt: number;
   key: string | undefined;
   session: Session | undefined;
 }
-interface Link {
-  token: string;
-  request: string;
-  code: string;
+interface OpenLink extends Link {
+  readonly expires: number;
   spent: boolean;
-  expires: number;
   attempts: number;
 }
 
-const key = fc.constantFrom(undefined, 'a', 'a', 'b');
+const names = ['profile', 'email', 'organizations', 'openid', 'tickets:read'];
+const everything = ['*'];
+const tooMany = Array.from({ length: 21 }, () => 'email').join(' ');
+
+const scope = fc.oneof(
+  { weight: 3, arbitrary: fc.constantFrom(undefined, undefined, '*') },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom('', 'unknown', '* unknown', 'profile *', 'PROFILE', 'profile  email', tooMany),
+  },
+  { weight: 4, arbitrary: fc.shuffledSubarray(names, { minLength: 1 }).map((some) => some.join(' ')) },
+);
+const resource = fc.constantFrom(undefined, undefined, undefined, tickets, builds, '', `${tickets}/`);
+const access = fc.record({ scope, resource }).map((asked) => JSON.parse(JSON.stringify(asked)) as Access);
 /** An index counted from the newest item, so that recent items are picked most often. */
 const which = fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 2, arbitrary: fc.nat(3) });
-const times = fc.constantFrom(1, 1, 3, 20);
-const on = { session: which, token: which };
-/** An endpoint takes JSON, and two take a form, too. */
-const way = fc.constantFrom('JSON', '/token', '/refresh');
-const weighted = (weight: number, arbitrary: fc.Arbitrary<Command>) => ({ weight, arbitrary });
-type EndMethod = 'POST' | 'DELETE';
-type Command =
-  | { do: 'request a link' }
-  | { do: 'use a link'; link: number; by: 'token' | 'code' | 'wrong code'; times: number }
-  | { do: 'refresh'; session: number; token: number; key: string | undefined; way: string; times: number }
-  | { do: 'use'; session: number; token: number }
-  | { do: 'end this'; session: number; token: number; method: EndMethod }
-  | { do: 'end other'; session: number; token: number; other: number }
-  | { do: 'end all'; session: number; token: number; method: EndMethod }
-  | { do: 'start a device' }
-  | { do: 'decide'; device: number; decision: Decision; session: number; token: number }
-  | { do: 'cancel'; device: number }
-  | { do: 'poll'; device: number; key: string | undefined; asForm: boolean; times: number }
-  | { do: 'disable' }
-  | { do: 'enable' }
-  | { do: 'wait'; seconds: number };
-const by = fc.constantFrom('token', 'code', 'wrong code');
-const method = fc.constantFrom('POST', 'DELETE');
-const decision = fc.constantFrom('approve', 'approve', 'deny', 'verify');
-const seconds = fc.oneof(
-  { weight: 4, arbitrary: fc.constantFrom(1, 4, 5, 10, 11) },
-  { weight: 3, arbitrary: fc.constantFrom(60, 61, 300, 600, 601, 901) },
-  { weight: 1, arbitrary: fc.constantFrom(accessTtl, 29 * day) },
-);
-const command = fc.oneof(
-  weighted(3, fc.record({ do: fc.constant('request a link') })),
-  weighted(4, fc.record({ do: fc.constant('use a link'), link: which, by, times })),
-  weighted(10, fc.record({ do: fc.constant('refresh'), ...on, key, way, times })),
-  weighted(1, fc.record({ do: fc.constant('use'), ...on })),
-  weighted(1, fc.record({ do: fc.constantFrom('end this', 'end all'), ...on, method })),
-  weighted(1, fc.record({ do: fc.constant('end other'), ...on, other: which })),
-  weighted(4, fc.record({ do: fc.constant('start a device') })),
-  weighted(6, fc.record({ do: fc.constant('decide'), device: which, decision, ...on })),
-  weighted(2, fc.record({ do: fc.constant('cancel'), device: which })),
-  weighted(10, fc.record({ do: fc.constant('poll'), device: which, key, asForm: fc.boolean(), times })),
-  weighted(1, fc.record({ do: fc.constant('disable') })),
-  weighted(1, fc.record({ do: fc.constant('enable') })),
-  weighted(4, fc.record({ do: fc.constant('wait'), seconds })),
-) as fc.Arbitrary<Command>;
+
+/** What is drawn for each step. */
+const draws = {
+  /** How many seconds pass before it. */
+  lapse: fc.constantFrom(0, 0, 0, 1),
+  ...{ session: which, inBrowser: fc.boolean(), token: which, other: which, device: which, link: which },
+  key: fc.constantFrom(undefined, 'a', 'a', 'b'),
+  times: fc.constantFrom(1, 1, 3, 20),
+  access,
+  repeated: fc.oneof({ weight: 3, arbitrary: fc.constant<Access>({}) }, { weight: 1, arbitrary: access }),
+  /** An endpoint takes JSON, and some take a form, too. */
+  way: fc.constantFrom('JSON', '/token', '/refresh'),
+  method: fc.constantFrom('POST', 'DELETE'),
+  proof: fc.constantFrom('link', 'code', 'wrong code'),
+  decision: fc.constantFrom<Decision[]>('approve', 'approve', 'deny', 'verify'),
+  isRefresh: fc.boolean(),
+  seconds: fc.oneof(
+    { weight: 4, arbitrary: fc.constantFrom(1, 4, 5, 10, 11) },
+    { weight: 3, arbitrary: fc.constantFrom(60, 61, 300, 600, 601, 901) },
+    { weight: 1, arbitrary: fc.constantFrom(accessTtl, 29 * day) },
+  ),
+};
+type Drawn = { [Name in keyof typeof draws]: (typeof draws)[Name] extends fc.Arbitrary<infer T> ? T : never };
+
+/** Calls that end nothing, with the scopes of which they need one. */
+const calls: readonly (readonly [method: string, path: string, needed: readonly string[], ask?: Ask])[] = [
+  ['GET', '/me', ['profile', 'email']],
+  ['GET', '/organizations', ['organizations']],
+  ['GET', '/sessions', everything],
+  ['GET', '/keys', everything],
+  ['GET', '/events', everything],
+  ['PATCH', '/me', everything, { json: {} }],
+];
+
+/** The members of a profile: always, and with the scopes `email` and `profile`. */
+const always = ['id', 'created_at', 'updated_at'];
+const ofEmail = ['email', 'email_verified'];
+const ofProfile = ['name', 'avatar_url', 'locale', 'time_zone'];
+
+const isSame = (one: readonly string[], other: readonly string[]): boolean =>
+  one.toSorted().join(' ') === other.toSorted().join(' ');
+
+const holdsEverything = ({ scopes, resource }: Granted): boolean =>
+  resource === null && isSame(scopes, everything);
+
+/** The names in a scope that the service must accept; undefined if it must refuse it. */
+function accepted(scope: string): readonly string[] | undefined {
+  const found = scope.split(' ');
+  if (scope === tooMany || !found.every((name) => name === '*' || names.includes(name))) return undefined;
+  return found.includes('*') ? everything : found;
+}
+
+const grantedBy = ({ scope, resource }: Access): Granted => ({
+  scopes: (scope === undefined ? undefined : accepted(scope)) ?? everything,
+  resource: resource ?? null,
+});
+
+/** The code that must refuse a new login or key with this access; undefined if it is good. */
+function refusalOf({ scope, resource }: Access): string | undefined {
+  if (scope !== undefined && !accepted(scope)) return 'invalid_scope';
+  return resource === undefined || [tickets, builds].includes(resource) ? undefined : 'invalid_target';
+}
+
+/** The code that must refuse to repeat this access for an existing login; undefined if it is its own. */
+function changeOf({ scope, resource }: Access, own: Granted): string | undefined {
+  if (scope !== undefined && !isSame(accepted(scope) ?? [], own.scopes)) return 'invalid_scope';
+  return resource === undefined || resource === own.resource ? undefined : 'invalid_target';
+}
 
 const outcome = ({ status, body }: Answer): string => (status < 300 ? 'ok' : body.error);
-const pick = <T>(things: readonly T[], back: number): T | undefined =>
-  things.at(-(1 + (back % Math.max(things.length, 1))));
+/** Counted from the newest. There always is one: each sequence begins with a link, a session and a device. */
+const pick = <T>(things: readonly T[], back: number): T => things.at(-(1 + (back % things.length)))!;
 
 /** One account, its model, and the invariants that hold regardless of the model. */
 class Run {
   readonly sessions: Session[] = [];
   readonly devices: Device[] = [];
-  readonly links: Link[] = [];
+  readonly links: OpenLink[] = [];
   disabled = false;
   /** What each refresh token, device code and link has yielded: never two different results. */
   readonly given = new Map<string, Set<string>>();
 
   readonly nodes: readonly TestApp[];
   readonly clock: { now: number };
+  /** The credentials of the service of tickets, and of one without a resource. */
+  readonly services: readonly string[];
   readonly email: string;
   #turn = 0;
 
-  constructor(nodes: readonly TestApp[], clock: { now: number }, email: string) {
+  constructor({ nodes, clock, services }: Pick<Run, 'nodes' | 'clock' | 'services'>, email: string) {
     this.nodes = nodes;
     this.clock = clock;
+    this.services = services;
     this.email = email;
   }
 
@@ -134,6 +188,16 @@ class Run {
   /** Each node in turn. */
   get app(): TestApp {
     return this.nodes[this.#turn++ % this.nodes.length]!;
+  }
+
+  by(drawn: Drawn): By {
+    const sessions = this.sessions.filter(({ kind }) => !drawn.inBrowser || kind === 'browser');
+    const session = pick(sessions, drawn.session);
+    return [session, pick(session.tokens, drawn.token)];
+  }
+
+  wait(seconds: number): void {
+    this.clock.now += seconds * 1000;
   }
 
   post(path: string, ask: Pick<Ask, 'json' | 'form'>, idempotencyKey?: string): Promise<Answer> {
@@ -148,92 +212,116 @@ class Run {
     return answers.filter(({ status }) => status === 200);
   }
 
-  note(source: string, successes: readonly Answer[]): Token | undefined {
+  /** A response names the scope wherever that is narrow or the request named one. */
+  note(source: string, successes: readonly Answer[], scope: string | undefined, { scopes }: Granted) {
     const seen = this.given.get(source) ?? new Set();
     this.given.set(source, seen);
-    for (const { body } of successes)
+    for (const { body } of successes) {
       seen.add(`${body.access_token} until ${this.now + body.expires_in}, ${body.refresh_token}`);
+      const isNamed = scope !== undefined || !isSame(scopes, everything);
+      if (isNamed) expect(body.scope.split(' ').toSorted()).toEqual(scopes.toSorted());
+      else expect(body.scope).toBeUndefined();
+    }
     expect(seen.size).toBeLessThanOrEqual(1);
     const body = successes[0]?.body;
-    return (
-      body && {
-        refresh: body.refresh_token,
-        access: body.access_token,
-        accessEnds: this.now + body.expires_in,
-      }
-    );
+    if (!body) return undefined;
+    return {
+      refresh: body.refresh_token as string,
+      access: body.access_token as string,
+      accessEnds: this.now + body.expires_in,
+    };
   }
 
-  begin(kind: Session['kind'], token: Token): Session {
-    const idleEnds = this.now + idleTtl;
-    const fresh = { ended: false, stolen: false, createdAt: this.now, rotatedAt: this.now, key: undefined };
+  begin(kind: Session['kind'], granted: Granted, token: Token): Session {
+    const { now } = this;
+    const fresh = { ended: false, stolen: false, createdAt: now, rotatedAt: now, key: undefined };
+    const ends =
+      kind === 'key'
+        ? { idleEnds: token.accessEnds, endsAt: token.accessEnds }
+        : { idleEnds: now + idleTtl, endsAt: now + sessionTtl };
     const id = readToken(this.app.ctx, token.access)!.sessionId;
-    const session = { id, kind, ...fresh, idleEnds, tokens: [token] };
+    const session = { id, kind, ...granted, ...fresh, ...ends, tokens: [token] };
     this.sessions.push(session);
     return session;
   }
 
-  isActive(session: Session): boolean {
-    return !session.ended && this.now < Math.min(session.idleEnds, session.createdAt + sessionTtl);
+  isActive({ ended, idleEnds, endsAt }: Session): boolean {
+    return !ended && this.now < Math.min(idleEnds, endsAt);
   }
 
-  authenticates(session: Session, token: Token): boolean {
+  authenticates([session, token]: By): boolean {
     return !this.disabled && !session.ended && this.now < token.accessEnds;
   }
 
-  endAll(): void {
+  /** What must refuse a token for an operation that needs every scope; with `fresh` also a recent sign-in. */
+  refusalFor(by: By, fresh?: 'a browser' | 'a recent sign-in'): string | undefined {
+    const [session] = by;
+    if (!this.authenticates(by)) return 'invalid_token';
+    if (!holdsEverything(session)) return 'insufficient_scope';
+    const isRecent = this.now - session.createdAt <= recentSignIn;
+    const isFresh = session.kind === 'browser' && (isRecent || fresh === 'a browser');
+    return fresh === undefined || isFresh ? undefined : 'insufficient_user_authentication';
+  }
+
+  allEnded(): void {
     for (const session of this.sessions) session.ended = true;
     for (const device of this.devices) if (device.state === 'approved') device.ended = true;
   }
 
   async requestLink(): Promise<void> {
-    // Makes it clear which of two mails is the newest.
-    this.clock.now += 1000;
-    const { body } = await this.post('/magic_link', { json: { email: this.email } });
-    const { token, code } = (await this.app.mails()).find(({ to }) => to === this.email)!;
-    const expires = this.now + linkTtl;
-    this.links.push({ token, code, request: body.request, spent: false, expires, attempts: 0 });
+    const link = await linkFor(this.app, this.email);
+    this.links.push({ ...link, spent: false, expires: this.now + linkTtl, attempts: 0 });
   }
 
-  async useLink(link: Link, by: string, times: number): Promise<void> {
-    const byLink = by === 'token';
-    const code = by === 'code' ? link.code : link.code === '0000-0000' ? '1111-1111' : '0000-0000';
+  async signIn(): Promise<void> {
+    await this.requestLink();
+    await this.useLink(this.links.at(-1)!, { proof: 'link', times: 1 });
+  }
+
+  async useLink(link: OpenLink, { proof, times }: Pick<Drawn, 'proof' | 'times'>): Promise<void> {
+    const byLink = proof === 'link';
+    const code = proof === 'code' ? link.code : link.code === '0000-0000' ? '1111-1111' : '0000-0000';
     const expected: string[] = [];
     let signsIn = false;
     for (let i = 0; i < times; i++) {
       const open = !link.spent && !signsIn && this.now < link.expires && (byLink || link.attempts < 5);
       // A refusal rolls back the attempt, unless it is for a wrong code.
-      const right = open && by !== 'wrong code';
+      const right = open && proof !== 'wrong code';
       if (open && !byLink && !(right && this.disabled)) link.attempts += 1;
       expected.push(!right ? 'invalid_grant' : this.disabled ? 'account_disabled' : 'ok');
       if (right && !this.disabled) signsIn = true;
     }
     const json = byLink ? { token: link.token } : { request: link.request, code };
     const successes = await this.together(times, () => this.post('/magic_link/verify', { json }), expected);
-    const token = this.note(link.token, successes);
+    const token = this.note(link.token, successes, undefined, grantedBy({}));
     if (!token) return;
-    this.begin('browser', token);
+    this.begin('browser', grantedBy({}), token);
     for (const one of this.links) one.spent = true;
   }
 
-  async refresh(session: Session, token: Token, command: Command & { do: 'refresh' }): Promise<void> {
-    const { key, way, times } = command;
-    const expected = Array.from({ length: times }, () => this.predictRefresh(session, token, key));
-    const json = { refresh_token: token.refresh };
+  async refresh(by: By, drawn: Drawn): Promise<void> {
+    const [session, token] = by;
+    const { key, repeated, way, times } = drawn;
+    if (session.kind === 'key') return;
+    const expected = Array.from({ length: times }, () => this.predictRefresh(by, drawn));
+    const json = { refresh_token: token.refresh, ...repeated };
     const form = { grant_type: 'refresh_token', ...json };
     // Without a key, a form is repeated by other rules (sessions/refresh.test.ts).
     const isJson = way === 'JSON' || key === undefined;
     const send = () => this.post(isJson ? '/refresh' : way, isJson ? { json } : { form }, key);
-    const next = this.note(token.refresh, await this.together(times, send, expected));
+    const successes = await this.together(times, send, expected);
+    const next = this.note(token.refresh, successes, repeated.scope, session);
     if (next && token === session.tokens.at(-2) && session.tokens.at(-1)?.refresh === '') {
       session.tokens[session.tokens.length - 1] = next;
     }
   }
 
-  predictRefresh(session: Session, token: Token, key: string | undefined): string {
+  predictRefresh([session, token]: By, { key, repeated }: Drawn): string {
     if (this.disabled) return 'account_disabled';
     if (!this.isActive(session)) return 'invalid_grant';
+    const change = changeOf(repeated, session);
     if (token === session.tokens.at(-1)) {
+      if (change) return change;
       session.tokens.push({ refresh: '', access: '', accessEnds: 0 });
       session.rotatedAt = this.now;
       session.key = key;
@@ -242,7 +330,7 @@ class Run {
     }
     const age = this.now - session.rotatedAt;
     if (token === session.tokens.at(-2)) {
-      if (key !== undefined && key === session.key && age <= refreshRetry) return 'ok';
+      if (key !== undefined && key === session.key && age <= refreshRetry) return change ?? 'ok';
       if (age <= leeway) return 'invalid_grant';
     }
     session.ended = true;
@@ -250,49 +338,90 @@ class Run {
     return 'invalid_grant';
   }
 
+  /** Sends a request with an access token; returns the response if it is the one to a request that succeeds. */
   async call(
-    session: Session,
-    token: Token,
+    by: By,
     method: string,
     path: string,
-    { wanted = 'ok', ...ask }: Ask & { wanted?: string } = {},
-  ): Promise<boolean> {
-    const answer = await this.app.ask(method, path, { token: token.access, ...ask });
-    const expected = this.authenticates(session, token) ? wanted : 'invalid_token';
-    expect(outcome(answer)).toBe(expected);
-    return expected === 'ok';
+    { wanted = 'ok', ...ask }: Ask & { readonly wanted?: string | undefined } = {},
+  ): Promise<Answer | undefined> {
+    const answer = await this.app.ask(method, path, { token: by[1].access, ...ask });
+    const expected = this.authenticates(by) ? wanted : 'invalid_token';
+    expect([path, outcome(answer)]).toEqual([path, expected]);
+    return expected === 'ok' ? answer : undefined;
   }
 
-  async endThis(session: Session, token: Token, method: EndMethod): Promise<void> {
-    const hasEnded =
+  async endThis(by: By, { method }: Drawn): Promise<void> {
+    const answer =
       method === 'POST'
-        ? this.call(session, token, 'POST', '/revoke', { json: { scope: 'session' } })
-        : this.call(session, token, 'DELETE', '/logout?scope=session');
-    if (await hasEnded) session.ended = true;
+        ? await this.call(by, method, '/revoke', { json: { scope: 'session' } })
+        : await this.call(by, method, '/logout?scope=session');
+    if (answer) by[0].ended = true;
   }
 
-  async endOther(session: Session, token: Token, other: Session): Promise<void> {
-    const isOver = other.ended || this.now >= other.createdAt + sessionTtl;
-    const wanted = isOver ? 'not_found' : 'ok';
-    if (await this.call(session, token, 'DELETE', `/sessions/${other.id}`, { wanted })) other.ended = true;
+  async endOther(by: By, other: Session): Promise<void> {
+    const isOver = other.ended || this.now >= other.endsAt;
+    // As every session ends itself, whatever its scope.
+    const isOwn = other === by[0] && other.kind !== 'key';
+    const wanted = (isOwn ? undefined : this.refusalFor(by)) ?? (isOver ? 'not_found' : 'ok');
+    const path = `/${other.kind === 'key' ? 'keys' : 'sessions'}/${other.id}`;
+    if (await this.call(by, 'DELETE', path, { wanted })) other.ended = true;
   }
 
-  async startDevice(): Promise<void> {
-    const codes = { ...(await startDevice(this.app)), expires: this.now + deviceTtl };
+  async endAll(by: By, { method }: Drawn): Promise<void> {
+    const path = method === 'POST' ? '/revoke' : '/logout';
+    if (await this.call(by, method, path, { wanted: this.refusalFor(by) })) this.allEnded();
+  }
+
+  /** As OAuth clients do, with either token and without a scope. */
+  async giveBack([session, token]: By, { isRefresh }: Drawn): Promise<void> {
+    const byRefresh = isRefresh && session.kind !== 'key';
+    const answer = await this.post('/revoke', { form: { token: byRefresh ? token.refresh : token.access } });
+    expect(outcome(answer)).toBe('ok');
+    if (byRefresh || this.now < token.accessEnds) session.ended = true;
+  }
+
+  async makeKey(by: By, { access: asked }: Drawn): Promise<void> {
+    const json = { name: 'key', scope: '*', ...asked, expires_in: keyTtl };
+    const wanted = this.refusalFor(by, 'a recent sign-in') ?? refusalOf(asked);
+    const answer = await this.call(by, 'POST', '/keys', { json, wanted });
+    if (!answer) return;
+    const granted = grantedBy(asked);
+    expect(answer.body.scope.split(' ').toSorted()).toEqual(granted.scopes.toSorted());
+    this.begin('key', granted, { refresh: '', access: answer.body.key, accessEnds: this.now + keyTtl });
+  }
+
+  async startDevice({ access: asked, way }: Pick<Drawn, 'access' | 'way'>): Promise<void> {
+    const answer = await this.post('/device', way === 'JSON' ? { json: asked } : { form: { ...asked } });
+    const refusal = refusalOf(asked);
+    expect(outcome(answer)).toBe(refusal ?? 'ok');
+    if (refusal) return;
     const fresh = { state: 'pending', ended: false, interval: 5, lastPoll: 0, redeemedAt: 0 } as const;
-    this.devices.push({ ...codes, ...fresh, key: undefined, session: undefined });
+    this.devices.push({
+      ...answer.body,
+      asked,
+      expires: this.now + deviceTtl,
+      ...fresh,
+      key: undefined,
+      session: undefined,
+    });
   }
 
-  async decide(device: Device, decision: Decision, session: Session, token: Token): Promise<void> {
-    const recent = decision !== 'approve' || this.now - session.createdAt <= recentSignIn;
+  async signDeviceIn(by: By, drawn: Drawn): Promise<void> {
+    await this.startDevice(drawn);
+    const device = this.devices.at(-1)!;
+    await this.decide(by, device, { decision: 'approve' });
+    await this.poll(device, drawn);
+  }
+
+  async decide(by: By, device: Device, { decision }: Pick<Drawn, 'decision'>): Promise<void> {
+    const isApproval = decision === 'approve';
     const open = device.state === 'pending' && this.now < device.expires;
-    const answer = await decideDevice(this.app, decision, device, { access_token: token.access });
-    const allowed = this.authenticates(session, token);
-    const sufficient = session.kind === 'browser' && recent;
-    const refusal = !allowed ? 'invalid_token' : !sufficient ? 'insufficient_user_authentication' : undefined;
-    expect(outcome(answer)).toBe(refusal ?? (open ? 'ok' : 'invalid_grant'));
-    if (!refusal && open && decision !== 'verify')
-      device.state = decision === 'approve' ? 'approved' : 'denied';
+    const refusal = this.refusalFor(by, isApproval ? 'a recent sign-in' : 'a browser');
+    const json = { user_code: device.user_code };
+    const wanted = refusal ?? (open ? 'ok' : 'invalid_grant');
+    const answer = await this.call(by, 'POST', `/device/${decision}`, { json, wanted });
+    if (answer && decision !== 'verify') device.state = isApproval ? 'approved' : 'denied';
   }
 
   async cancel(device: Device): Promise<void> {
@@ -301,33 +430,39 @@ class Run {
     if (['pending', 'approved'].includes(device.state)) device.state = 'cancelled';
   }
 
-  async poll(device: Device, { key, asForm, times }: Command & { do: 'poll' }): Promise<void> {
-    const expected = Array.from({ length: times }, () => this.predictPoll(device, key));
-    const json = { device_code: device.device_code };
-    const ask = asForm ? { form: { grant_type: deviceCodeGrantType, ...json } } : { json };
+  async poll(device: Device, drawn: Drawn): Promise<void> {
+    const { key, repeated, way, times } = drawn;
+    const expected = Array.from({ length: times }, () => this.predictPoll(device, drawn));
+    const json = { device_code: device.device_code, ...repeated };
+    const ask = way === 'JSON' ? { json } : { form: { grant_type: deviceCodeGrantType, ...json } };
     const intervals: number[] = [];
     const send = async () => {
       const answer = await this.post('/token', ask, key);
       if (outcome(answer) === 'slow_down') intervals.push(answer.body.interval);
       return answer;
     };
-    const token = this.note(device.device_code, await this.together(times, send, expected));
+    const granted = grantedBy(device.asked);
+    const successes = await this.together(times, send, expected);
+    const token = this.note(device.device_code, successes, repeated.scope ?? device.asked.scope, granted);
     if (intervals.length > 0) expect(Math.max(...intervals)).toBe(device.interval);
-    if (token && !device.session) device.session = this.begin('device', token);
+    if (token && !device.session) device.session = this.begin('device', granted, token);
   }
 
-  predictPoll(device: Device, key: string | undefined): string {
-    if (device.state === 'redeemed') {
-      const repeated = key !== undefined && key === device.key && this.now - device.redeemedAt <= redeemRetry;
-      if (!repeated) return 'invalid_grant';
+  predictPoll(device: Device, { key, repeated }: Drawn): string {
+    const isRedeemed = device.state === 'redeemed';
+    if (isRedeemed && (key === undefined || key !== device.key || this.now - device.redeemedAt > redeemRetry))
+      return 'invalid_grant';
+    if (device.state === 'denied') return 'access_denied';
+    if (device.state === 'cancelled') return 'invalid_grant';
+    if (!isRedeemed && this.now >= device.expires) return 'expired_token';
+    const change = changeOf(repeated, grantedBy(device.asked));
+    if (change) return change;
+    if (isRedeemed) {
       if (this.disabled) return 'account_disabled';
       const { session } = device;
       const good = !session || (this.isActive(session) && session.tokens.length === 1);
       return good ? 'ok' : 'invalid_grant';
     }
-    if (device.state === 'denied') return 'access_denied';
-    if (device.state === 'cancelled') return 'invalid_grant';
-    if (this.now >= device.expires) return 'expired_token';
     if (device.state === 'approved') {
       if (this.disabled) return 'account_disabled';
       if (device.ended) return 'invalid_grant';
@@ -343,55 +478,31 @@ class Run {
   }
 
   async disable(disabled: boolean): Promise<void> {
-    if (this.sessions.length === 0) return;
     expect(await setDisabled(this.app.ctx, this.email, disabled)).toBe(disabled !== this.disabled);
-    if (disabled && !this.disabled) this.endAll();
+    if (disabled && !this.disabled) this.allEnded();
     this.disabled = disabled;
   }
 
-  async step(command: Command): Promise<void> {
-    const session = 'session' in command ? pick(this.sessions, command.session) : undefined;
-    const token = session && 'token' in command ? pick(session.tokens, command.token) : undefined;
-    const device = 'device' in command ? pick(this.devices, command.device) : undefined;
-    const link = 'link' in command ? pick(this.links, command.link) : undefined;
-    if (command.do === 'wait') this.clock.now += command.seconds * 1000;
-    if (command.do === 'request a link') await this.requestLink();
-    if (command.do === 'start a device') await this.startDevice();
-    if (command.do === 'disable' || command.do === 'enable') await this.disable(command.do === 'disable');
-    if (command.do === 'use a link' && link) await this.useLink(link, command.by, command.times);
-    if (command.do === 'poll' && device) await this.poll(device, command);
-    if (command.do === 'cancel' && device) await this.cancel(device);
-    if (!session || !token) return;
-    if (command.do === 'refresh') await this.refresh(session, token, command);
-    if (command.do === 'use') await this.call(session, token, 'GET', '/me');
-    if (command.do === 'end this') await this.endThis(session, token, command.method);
-    if (command.do === 'end other') await this.endOther(session, token, pick(this.sessions, command.other)!);
-    if (command.do === 'end all') {
-      const path = command.method === 'POST' ? '/revoke' : '/logout';
-      if (await this.call(session, token, command.method, path)) this.endAll();
-    }
-    if (command.do === 'decide' && device) await this.decide(device, command.decision, session, token);
-  }
-
   /**
-   * At the end, every token ever issued must be accepted or refused as its session in the model demands, the list must hold the
-   * active sessions, and the log every theft, once.
+   * At the end, every token ever issued must be accepted or refused as its session in the model demands and do what its scope holds,
+   * the list must hold the active sessions, and the log every theft, once.
    */
   async checkAll(): Promise<void> {
-    for (const session of this.sessions)
-      for (const token of session.tokens) await this.call(session, token, 'GET', '/me');
+    for (const session of this.sessions) {
+      for (const token of session.tokens) await this.checkCalls([session, token]);
+      await this.checkIntrospection(session);
+    }
     const idsWhere = (holds: (session: Session) => boolean) =>
       this.sessions
         .filter(holds)
         .map(({ id }) => id)
         .toSorted();
-    const live = this.sessions.find((session) => this.authenticates(session, session.tokens.at(-1)!));
+    const live = this.sessions.find((one) => !this.refusalFor([one, one.tokens.at(-1)!]));
     if (live) {
-      const { body } = await this.app.ask('GET', '/sessions?limit=100', {
-        token: live.tokens.at(-1)!.access,
-      });
+      const { access: token } = live.tokens.at(-1)!;
+      const { body } = await this.app.ask('GET', '/sessions?limit=100', { token });
       const listed = body.sessions.map(({ id }: { id: string }) => id);
-      expect(listed.toSorted()).toEqual(idsWhere((session) => this.isActive(session)));
+      expect(listed.toSorted()).toEqual(idsWhere((one) => one.kind !== 'key' && this.isActive(one)));
     }
     const thefts = await this.app.ctx.db.read.run<{ session_id: string }>(
       `SELECT session_id FROM events e JOIN users u ON u.id = e.user_id
@@ -400,26 +511,100 @@ class Run {
     );
     expect(thefts.map(({ session_id }) => session_id).toSorted()).toEqual(idsWhere(({ stolen }) => stolen));
   }
+
+  /** One call with an earlier token of the session, and all with the newest. */
+  async checkCalls(by: By): Promise<void> {
+    const [session, token] = by;
+    const holds = (needed: readonly string[]) =>
+      holdsEverything(session) ||
+      (session.resource === null && needed.some((name) => session.scopes.includes(name)));
+    for (const [method, path, needed, ask] of token === session.tokens.at(-1) ? calls : calls.slice(0, 1)) {
+      const wanted = holds(needed) ? 'ok' : 'insufficient_scope';
+      const answer = await this.call(by, method, path, { ...ask, wanted });
+      if (!answer || path !== '/me' || method !== 'GET') continue;
+      const shown = [
+        ...always,
+        ...(holds(['email']) ? ofEmail : []),
+        ...(holds(['profile']) ? ofProfile : []),
+      ];
+      expect(Object.keys(answer.body).toSorted()).toEqual(shown.toSorted());
+    }
+  }
+
+  async checkIntrospection(session: Session): Promise<void> {
+    const { scopes, resource } = session;
+    const { access, refresh, accessEnds } = session.tokens.at(-1)!;
+    for (const [index, Authorization] of this.services.entries()) {
+      const isRefresh = index > 0 && refresh !== '';
+      const form = { token: isRefresh ? refresh : access };
+      const { body } = await this.app.ask('POST', '/introspect', { form, headers: { Authorization } });
+      const isLive = !this.disabled && (isRefresh ? this.isActive(session) : this.now < accessEnds);
+      expect(body.active).toBe(isLive && !session.ended && [null, [tickets, null][index]].includes(resource));
+      if (!body.active) continue;
+      expect(body.scope.split(' ').toSorted()).toEqual(scopes.toSorted());
+      expect(body.aud).toBe(resource ?? undefined);
+    }
+  }
 }
 
-onBothDatabases('any sequence of commands', (open, dialect) => {
+/** Each step weighs as much as it is likely to be drawn, and is taken with what it needs of everything drawn. */
+const steps: Readonly<Record<string, readonly [weight: number, (run: Run, drawn: Drawn) => unknown]>> = {
+  'request a link': [2, (run) => run.requestLink()],
+  'sign in': [2, (run) => run.signIn()],
+  'use a link': [4, (run, drawn) => run.useLink(pick(run.links, drawn.link), drawn)],
+  refresh: [10, (run, drawn) => run.refresh(run.by(drawn), drawn)],
+  use: [1, (run, drawn) => run.checkCalls(run.by(drawn))],
+  'end this': [1, (run, drawn) => run.endThis(run.by(drawn), drawn)],
+  'end other': [1, (run, drawn) => run.endOther(run.by(drawn), pick(run.sessions, drawn.other))],
+  'end all': [1, (run, drawn) => run.endAll(run.by(drawn), drawn)],
+  'give back': [1, (run, drawn) => run.giveBack(run.by(drawn), drawn)],
+  'make a key': [3, (run, drawn) => run.makeKey(run.by(drawn), drawn)],
+  'sign a device in': [3, (run, drawn) => run.signDeviceIn(run.by(drawn), drawn)],
+  'start a device': [4, (run, drawn) => run.startDevice(drawn)],
+  decide: [6, (run, drawn) => run.decide(run.by(drawn), pick(run.devices, drawn.device), drawn)],
+  cancel: [2, (run, drawn) => run.cancel(pick(run.devices, drawn.device))],
+  poll: [10, (run, drawn) => run.poll(pick(run.devices, drawn.device), drawn)],
+  disable: [1, (run) => run.disable(true)],
+  enable: [3, (run) => run.disable(false)],
+  wait: [4, (run, { seconds }) => run.wait(seconds)],
+};
+
+const step = fc.oneof(
+  ...Object.entries(steps).map(([name, [weight]]) => ({
+    weight,
+    arbitrary: fc.record({ name: fc.constant(name), drawn: fc.record(draws) }),
+  })),
+);
+
+onBothDatabases('any sequence of steps', (open, dialect) => {
   const { app, node } = sharedNodes(open, dialect);
   const nodes = [...new Set([app, node])];
   const clock = { now: 0 };
+  let services: readonly string[];
   let people = 0;
   beforeAll(async () => {
+    const scopes = [{ name: 'tickets:read', sentence: 'Read your tickets' }];
+    const declared = [
+      await declareService(app.ctx, { scopes, resource: tickets }),
+      await declareService(app.ctx),
+    ];
+    services = declared.map(({ authorization }) => authorization);
+    await declareService(app.ctx, { name: 'Builds', resource: builds });
     clock.now = app.ctx.clock();
     for (const { ctx } of nodes) Object.assign(ctx, { clock: () => clock.now });
   });
 
-  test('in any sequence of commands, no token, code or link has a second effect, and no ended session works again', async () => {
+  test('no token, code or link has a second effect, no ended session works again, and no token does more than its scope and its maker', async () => {
     const property = fc.asyncProperty(
-      fc.array(command, { minLength: 20, maxLength, size: 'max' }),
-      async (rest) => {
-        const run = new Run(nodes, clock, `person-${people++}@example.com`);
-        await run.step({ do: 'request a link' });
-        await run.step({ do: 'use a link', link: 0, by: 'token', times: 1 });
-        for (const one of rest) await run.step(one);
+      fc.array(step, { minLength: 20, maxLength, size: 'max' }),
+      async (sequence) => {
+        const run = new Run({ nodes, clock, services }, `person-${people++}@example.com`);
+        await run.signIn();
+        await run.startDevice({ access: {}, way: 'JSON' });
+        for (const { name, drawn } of sequence) {
+          run.wait(drawn.lapse);
+          await steps[name]![1](run, drawn);
+        }
         await run.checkAll();
       },
     );

@@ -1,5 +1,5 @@
 // Every operation that writes to an account: what it sends, and what it answers and leaves if it runs alone. The tests of
-// `tests/invariants/` and `trust/feed/causes.test.ts` run all of them: alone, in pairs, and while their session ends.
+// `tests/invariants/` run all of them: alone, in pairs, and while their session ends.
 
 import { expect } from 'bun:test';
 import { generateKeyPairSync } from 'node:crypto';

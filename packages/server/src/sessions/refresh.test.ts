@@ -1,4 +1,4 @@
-// What random sequences of commands (tests/invariants/properties.test.ts, widening.test.ts) do not ask about a refresh.
+// What random sequences of commands (tests/invariants/properties.test.ts) do not ask about a refresh.
 
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { isLive, newAddress, outcome } from '#support/account.ts';

@@ -38,7 +38,7 @@ describe('the scope and resource of a device sign-in', () => {
     const send = (members: Record<string, string>) =>
       app.ask('POST', '/device', dialect === 'JSON' ? { json: members } : { form: members });
 
-    // What is malformed, unknown or withdrawn: tests/invariants/widening.test.ts and services/declarations.test.ts.
+    // What is malformed, unknown or withdrawn: tests/invariants/properties.test.ts and services/declarations.test.ts.
     test.each([
       ['authorization details', { authorization_details: '[{"type":"a"}]' }, 'invalid_request'],
       ['a malformed name', { scope: 'profile Email' }, 'invalid_scope'],
