@@ -1,20 +1,13 @@
 // Keys on the account page, in a real browser against the real service. What the form asks for and sends:
 // packages/dashboard/src/account/key-request.test.ts.
 
-import { beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { newPage, untilIdle } from '#support/browser.ts';
 import { loginByMail, request } from '#support/http.ts';
-import { declareTickets } from '#support/keys.ts';
+import { service } from '#support/page-service.ts';
 import { changesBy, confirmByCode, signIn, signInHere } from '#support/people.ts';
-import { changeStore, startService } from '#support/service.ts';
-import { shared } from '#support/shared.ts';
-
-const service = shared(() => startService({ env: { LATCHKEY_TRUSTED_ISSUERS: 'github' } }));
-
-beforeAll(async () => {
-  await declareTickets(service);
-});
+import { changeStore } from '#support/service.ts';
 
 const section = (page: Page) => page.getByRole('region', { name: 'API keys', exact: true });
 const says = (page: Page, text: string) => section(page).getByText(text).waitFor();

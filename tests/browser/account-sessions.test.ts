@@ -28,6 +28,7 @@ test('ten sessions are shown with the current one first, all of them on request;
   const later = await loginByMail(service.url, email);
   await confirmed(page, 'End other sessions');
   await page.getByText('All other sessions ended.').waitFor();
+  await page.locator('h2:focus').getByText('Sessions').waitFor();
   expect(await rows.count()).toBe(1);
   expect(await page.getByRole('button', { name: 'End other sessions' }).count()).toBe(0);
   expect(await Promise.all([access_token, later.access_token].map(statusOf))).toEqual([401, 401]);
@@ -48,6 +49,7 @@ test('an error is shown where a session is ended; the activity names the session
   await confirmed(page.locator('#sessions'), 'End session');
   const event = page.locator('#events > li', { hasText: 'Session ended from another session' });
   await event.getByText('Ended session: Firefox on Linux').waitFor();
+  await page.locator('h2:focus').getByText('Sessions').waitFor();
 
   // Two others, which end elsewhere while the page shows them.
   const others = [await loginByMail(service.url, email), await loginByMail(service.url, email)];

@@ -1,4 +1,5 @@
-// Changing the email and "This wasn't me", in a real browser against the real service, and hostile names on pages.
+// Links in emails about an account, in a real browser against the real service, and hostile names on pages. As a stranger opens
+// the link of an email change: pages-keyboard.test.ts.
 
 import { expect, test } from 'bun:test';
 import { newPage } from '#support/browser.ts';
@@ -7,43 +8,6 @@ import { service } from '#support/page-service.ts';
 import { headed, linkTo, pressed, signIn } from '#support/people.ts';
 
 const statusOf = async (token: string) => (await request(service.url, 'GET', '/me', { token })).status;
-
-test('whoever opens the link of an email change must enter the current address and learns neither, and the security notice undoes the change', async () => {
-  const page = await newPage();
-  await signIn(page, service.url, 'before@example.com');
-  await pressed(page, 'Change email');
-  await page.getByLabel('New email address').fill('after@example.com');
-  await pressed(page, 'Send confirmation link');
-  await page.getByText('We sent a link to after@example.com').waitFor();
-  const stranger = await newPage();
-  await signIn(stranger, service.url, 'somebody.else@example.com');
-  await stranger.goto(await linkTo(service.url, 'after@example.com', 'Confirm your new address'));
-  const confirm = async (address: string) => {
-    await stranger.getByLabel('Current email address').fill(address);
-    await pressed(stranger, 'Change email');
-  };
-  await confirm('');
-  await stranger.getByText("That doesn't look like an email address").waitFor();
-  await confirm('somebody.else@example.com');
-  await stranger.getByText("Check that you entered the account's current email").waitFor();
-  expect(await stranger.locator('main').innerText()).not.toMatch(/before@|after@/);
-  await confirm('BEFORE@example.com');
-  await headed(stranger, 'Email changed');
-  expect(await stranger.locator('#new-email').innerText()).toBe('after@example.com');
-  await page.reload();
-  expect(await page.locator('#profile-email').innerText()).toBe('after@example.com');
-
-  await stranger.goto(
-    await linkTo(service.url, 'before@example.com', 'address of your Latchkey account was changed'),
-  );
-  await pressed(stranger, "This wasn't me");
-  await headed(stranger, 'Thanks for letting us know');
-  expect(await stranger.locator('#restored-email').innerText()).toBe('before@example.com');
-  await stranger.goto(`${service.url}/account`);
-  expect(await stranger.locator('#profile-email').innerText()).toBe('somebody.else@example.com');
-  await page.reload();
-  await page.waitForURL(/\/login/);
-});
 
 test('the owner of an email change confirms it with one click', async () => {
   const page = await newPage();

@@ -143,40 +143,34 @@ test('a trusted application gets its code without a question, unless it wants th
   expect((await next).search).toContain('code=lk_ac_');
 });
 
-test('an error goes to a service by itself, and to the command line and an external client at a click', async () => {
-  const page = await newPage(phone);
+test('an error goes to a service by itself, but at a click to the command line, to an external client, and if it says that another person is signed in than the one whom the client expects', async () => {
+  const page = await signedInPage();
   const response = program.next();
   await open(page, of(application, { scope: 'nobody:declared', response_mode: 'form_post' }));
   expect((await response).fields).toMatchObject({ error: 'invalid_scope' });
-  for (const [request, name] of [
-    [ofCommandLine({ scope: 'nobody:declared' }), 'Latchkey CLI'],
-    [of(program.clientId, { scope: 'nobody:declared' }), program.host],
-  ] as const) {
+  const errorAtClick = async (request: Record<string, string>, says: string) => {
     const before = program.received.length;
     await open(page, request);
     await headed(page, "This request can't be approved");
-    await page.getByText(`${name} requested something`).waitFor();
+    await page.getByText(says).waitFor();
     expect(program.received).toHaveLength(before);
     const clicked = program.next();
     await button(page, 'Go back to the program').click();
     const { search, fields } = await clicked;
-    expect(fields['error'] ?? new URLSearchParams(search).get('error')).toBe('invalid_scope');
-  }
-});
-
-test('that another person is signed in than the one whom the client expects, the client learns at a click only', async () => {
-  const page = await signedInPage();
+    return fields['error'] ?? new URLSearchParams(search).get('error');
+  };
+  const scope = 'nobody:declared';
+  expect(await errorAtClick(ofCommandLine({ scope }), 'Latchkey CLI requested something')).toBe(
+    'invalid_scope',
+  );
+  const external = of(program.clientId, { scope });
+  expect(await errorAtClick(external, `${program.host} requested something`)).toBe('invalid_scope');
   const redirect = `${program.redirectUri}?error=login_required`;
   const json = { error: 'login_required', error_description: '.', request_id: 'r', redirect };
   await page.route('**/authorize/verify', (route) =>
     route.fulfill({ status: 400, headers: { 'X-Request-Id': 'r' }, json }),
   );
-  await open(page, of(application));
-  await headed(page, "This request can't be approved");
-  expect(program.received).toEqual([]);
-  const response = program.next();
-  await button(page, 'Go back to the program').click();
-  expect((await response).search).toBe('?error=login_required');
+  expect(await errorAtClick(of(application), 'Grafana requested something')).toBe('login_required');
 });
 
 test('an external client is named by its host, and its own name stands in quotes', async () => {

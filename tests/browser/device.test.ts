@@ -1,15 +1,16 @@
-// The device page: what it shows before a decision, and that it reports on that very device afterwards, whatever else
+// The device page: what it shows before a decision, also of the access that a device asks for, and that it reports on that very device afterwards, whatever else
 // happens. What its polls make of the security log: packages/dashboard/src/device/approval-status.test.ts.
 
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { newPage } from '#support/browser.ts';
-import { deviceTokens, loginByMail, request } from '#support/http.ts';
+import { newPage, untilLoaded } from '#support/browser.ts';
+import { apiAt, deviceTokens, loginByMail, request } from '#support/http.ts';
 import { service } from '#support/page-service.ts';
 import {
   alerted,
   alter,
   changesBy,
+  confirmed,
   giveSession,
   headed,
   newAddress,
@@ -19,6 +20,7 @@ import {
   signInByCode,
   startDevice as startDeviceAt,
 } from '#support/people.ts';
+import { registerService, runOperator } from '#support/service.ts';
 
 interface Device {
   readonly device_code: string;
@@ -32,23 +34,22 @@ const says = (page: Page, text: string) => page.getByRole('status').getByText(te
 const waiting = 'Waiting for your device';
 const done = 'Your device is signed in. You can close this window';
 
-/** Opens a device of its own on the page of a new user. */
-async function review(page: Page, names: object = {}): Promise<Device> {
-  await giveSession(page, service.url, newAddress());
+/** Opens a device of its own on the page of a user. */
+async function review(page: Page, names: object = {}, email = newAddress()): Promise<Device> {
+  await giveSession(page, service.url, email);
   const device = await startDevice(names);
   await page.goto(device.verification_uri_complete);
   await page.locator('#shown-code').getByText(device.user_code).waitFor();
   return device;
 }
 
-/** A page that has approved a device and is waiting for it to sign in. */
-async function waitingPage(page?: Page): Promise<{ page: Page; device: Device }> {
-  const of = page ?? (await newPage());
-  const device = await review(of);
-  await pressed(of, 'Approve');
-  await headed(of, 'Approved');
-  await says(of, waiting);
-  return { page: of, device };
+/** A device that the page has approved, and for whose sign-in it waits. */
+async function approved(page: Page, email = newAddress()): Promise<Device> {
+  const device = await review(page, {}, email);
+  await pressed(page, 'Approve');
+  await headed(page, 'Approved');
+  await says(page, waiting);
+  return device;
 }
 
 /** Makes the page see itself as hidden or visible. */
@@ -82,12 +83,13 @@ test('a click on a window without the focus approves nothing, so that a double c
   await headed(page, 'Approved');
 });
 
-test('a code is accepted in any format and survives a reload, and a screen reader announces it, the warning and both choices', async () => {
+test('a code is accepted in any format, survives a reload and counts down, the page says when it has expired, and a screen reader announces it, the warning and both choices', async () => {
   const page = await newPage();
+  await page.clock.install();
   await giveSession(page, service.url, newAddress());
   const { user_code } = await startDevice();
-  const typed = `${user_code.toLowerCase().replace('-', '\u30fc')}\u200b`;
   await page.goto(`${service.url}/device`);
+  const typed = `${user_code.toLowerCase().replace('-', '\u30fc')}\u200b`;
   await page.getByLabel('Code from your device').fill(typed);
   await pressed(page, 'Continue');
   await page.locator('#shown-code').getByText(user_code).waitFor();
@@ -102,6 +104,12 @@ test('a code is accepted in any format and survives a reload, and a screen reade
     'button "Deny"',
   ])
     expect(tree).toContain(part);
+  const left = page.getByRole('timer');
+  await left.getByText(/^9 min( \d+ sec)?$|^10 min$/).waitFor();
+  await page.clock.fastForward('09:00');
+  await left.getByText(/^\d+ sec$|^1 min$/).waitFor();
+  await page.clock.fastForward('01:01');
+  await alerted(page, 'This code has expired. Start again on your device.');
 });
 
 test.each([
@@ -125,30 +133,6 @@ test.each([
   },
 );
 
-test('the code of a device counts down, and the page says when it has expired', async () => {
-  const page = await newPage();
-  await page.clock.install();
-  await review(page);
-  const left = page.getByRole('timer');
-  await left.getByText(/^9 min( \d+ sec)?$|^10 min$/).waitFor();
-  await page.clock.fastForward('09:00');
-  await left.getByText(/^\d+ sec$|^1 min$/).waitFor();
-  await page.clock.fastForward('01:01');
-  await alerted(page, 'This code has expired. Start again on your device.');
-});
-
-test('an approval that has to be confirmed shows its code once, and says what never to do with it', async () => {
-  const page = await newPage();
-  await alter(page, 'device/approve', { confirmation_code: '047159' });
-  await review(page);
-  await pressed(page, 'Approve');
-  await page.getByText('Never tell it to anyone').waitFor();
-  expect(await page.locator('#confirmation-code').innerText()).toBe('047159');
-  await page.reload();
-  await headed(page, 'Approved');
-  expect(await page.content()).not.toContain('047159');
-});
-
 test('a device that cannot ask for the confirmation code cannot be approved from another network', async () => {
   const page = await newPage();
   await alter(page, 'device/verify', { confirmation: 'impossible' });
@@ -159,8 +143,15 @@ test('a device that cannot ask for the confirmation code cannot be approved from
   await headed(page, 'Denied');
 });
 
-test('an approval can be withdrawn until the device signs in, and the page still says so after a reload', async () => {
-  const { page, device } = await waitingPage();
+test('an approval that has to be confirmed shows its code once, and says what never to do with it; it can be withdrawn until the device signs in, and the page still says so after a reload', async () => {
+  const page = await newPage();
+  await alter(page, 'device/approve', { confirmation_code: '047159' });
+  const device = await approved(page);
+  await page.getByText('Never tell it to anyone').waitFor();
+  expect(await page.locator('#confirmation-code').innerText()).toBe('047159');
+  await page.reload();
+  await says(page, waiting);
+  expect(await page.content()).not.toContain('047159');
   await page.route('**/auth/sessions/*', (route) => route.abort());
   await pressed(page, 'Withdraw approval');
   await alerted(page, "Couldn't reach Latchkey");
@@ -177,8 +168,9 @@ test('an approval can be withdrawn until the device signs in, and the page still
   await page.getByText('Device approval withdrawn').waitFor();
 });
 
-test('after an approval, reloading, coming back and opening the page again show the status of its own device, and the page takes another code', async () => {
-  const { page: one, device: first } = await waitingPage();
+test('after an approval, reloading, coming back and opening the page again show the status of its own device, but not to another user who signs in afterwards, and the page takes another code', async () => {
+  const one = await newPage();
+  const first = await approved(one);
   const changes = changesBy(one.context());
   await one.reload();
   await says(one, waiting);
@@ -205,43 +197,41 @@ test('after an approval, reloading, coming back and opening the page again show 
   await says(one, done);
   await one.reload();
   await says(one, done);
+  const url = one.url();
+  await signInByCode(two, service.url, newAddress());
+  await one.reload();
+  await alerted(one, 'No device is waiting with this code');
+  expect(one.url()).toBe(url);
 });
 
-test('after a decision in one tab, another tab with the same code says that no device is waiting, and opening the link again is nothing to worry about', async () => {
+test('when the response to an approval is lost, approving again says that the device may already be signed in; another tab with the same code says that no device is waiting, and opening the link again is nothing to worry about', async () => {
   const page = await newPage();
+  await page.route('**/device/approve', async (route) => {
+    await route.fetch();
+    await route.abort();
+  });
   const device = await review(page);
   const other = await page.context().newPage();
   await other.goto(device.verification_uri_complete);
-  await pressed(other, 'Deny');
-  await headed(other, 'Denied');
+  await other.locator('#approve').waitFor();
   await pressed(page, 'Approve');
-  await alerted(page, 'No device is waiting with this code');
-  expect(await poll(device)).toBe('access_denied');
-  const reopened = await page.context().newPage();
-  await reopened.goto(device.verification_uri_complete);
-  await alerted(reopened, 'If you just approved or denied it');
-  await reopened.getByRole('link', { name: 'View your sessions' }).waitFor();
-});
-
-test('a decision is not shown to another user who signs in afterwards', async () => {
-  const { page } = await waitingPage();
-  const url = page.url();
-  const other = await page.context().newPage();
-  await signInByCode(other, service.url, newAddress());
-  await says(page, "This page can't tell whether your device signed in");
-  await page.reload();
-  await alerted(page, 'No device is waiting with this code');
-  expect(page.url()).toBe(url);
+  await alerted(page, "Couldn't reach Latchkey");
+  await page.unrouteAll();
+  await pressed(page, 'Approve');
+  await alerted(page, 'it may already be signed in');
+  await pressed(other, 'Deny');
+  await alerted(other, 'No device is waiting with this code');
+  expect(await poll(device)).toBe('tokens');
+  await other.goto(device.verification_uri_complete);
+  await alerted(other, 'If you just approved or denied it');
+  await other.getByRole('link', { name: 'View your sessions' }).waitFor();
 });
 
 test('a hidden page does not poll, and polls at once when shown, finding a session that began many events ago and ended at once', async () => {
   const page = await newPage();
   await page.clock.install();
-  const { device } = await waitingPage(page);
-  await page.goto(`${service.url}/account`);
-  const email = await page.locator('#profile-email').innerText();
-  await page.goBack();
-  await says(page, waiting);
+  const email = newAddress();
+  const device = await approved(page, email);
   await setVisibility(page, 'hidden');
   const requests: string[] = [];
   page.on('request', (sent) => void requests.push(sent.url()));
@@ -259,17 +249,59 @@ test('a hidden page does not poll, and polls at once when shown, finding a sessi
   await says(page, 'Your device signed in, but has since been signed out.');
 });
 
-test('when the response to an approval is lost, approving again says that the device may already be signed in', async () => {
+const tickets = 'https://tickets.example/api';
+const asked = (page: Page) =>
+  page.getByRole('list', { name: 'If you approve, this device can' }).getByRole('listitem').allInnerTexts();
+
+test.each([
+  [{}, ['Do everything you can do'], []],
+  [{ scope: '*' }, ['Do everything you can do'], []],
+  // Scopes without a meaning allow nothing.
+  [{ scope: 'openid offline_access' }, ['Access nothing in your account'], []],
+  [
+    { scope: 'tickets:write openid email', resource: tickets },
+    ['Create, change and close tickets in your name\nTickets', 'See your email address'],
+    [`Only with Tickets, at ${tickets}`],
+  ],
+])('a device that asks for %j is shown as one that can do that', async (access, can, where) => {
   const page = await newPage();
-  await page.route('**/device/approve', async (route) => {
-    await route.fetch();
-    await route.abort();
-  });
-  const device = await review(page);
+  await review(page, access);
+  expect(await asked(page)).toEqual(can);
+  expect(await page.locator('#requested-resource').allInnerTexts()).toEqual(where);
+});
+
+test('a scope that its service withdraws before the approval is shown as no longer offered', async () => {
+  const key = await registerService(service, 'Boards', '--scope', 'boards:read=See your boards');
+  const [id = ''] = key.split(':');
+  const page = await newPage();
+  await review(page, { scope: 'boards:read' });
+  expect((await runOperator(service.env, 'services', 'set', id, '--no-scope')).code).toBe(0);
+  await page.reload();
+  await headed(page, 'Let this device sign in as you?');
+  expect(await asked(page)).toEqual(['boards:read (no longer offered)']);
+});
+
+test('what the device page showed is what the device gets and the account page shows, where its session can be ended even if no sentences load', async () => {
+  const access = { scope: 'tickets:read email', resource: tickets, device_name: 'narrow one' };
+  const page = await newPage();
+  const { device_code } = await review(page, access);
   await pressed(page, 'Approve');
-  await alerted(page, "Couldn't reach Latchkey");
-  await page.unrouteAll();
-  await pressed(page, 'Approve');
-  await alerted(page, 'it may already be signed in');
-  expect(await poll(device)).toBe('tokens');
+  await headed(page, 'Approved');
+  const { scope } = await apiAt(service.url).call('issueToken', { body: { device_code } });
+  expect(scope).toBe(access.scope);
+  await page.goto(`${service.url}/account`);
+  const session = page.locator('#sessions > li').filter({ hasText: 'narrow one' });
+  await session
+    .getByText('Read the tickets of your organizations (Tickets) · See your email address')
+    .waitFor();
+  await session.getByText('Only Tickets').waitFor();
+  const mine = page.locator('#sessions > li').filter({ hasText: 'This session' });
+  expect(await mine.innerText()).not.toContain('Everything');
+
+  await page.route('**/auth/scopes', (route) => route.abort());
+  await page.reload();
+  await untilLoaded(page);
+  await session.getByText('tickets:read').waitFor();
+  await confirmed(session, 'End session');
+  await page.getByText('Session ended.').waitFor();
 });

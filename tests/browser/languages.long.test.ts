@@ -82,7 +82,7 @@ test.each([...languages])(
   },
 );
 
-test('pages follow the language of the profile, also after signing out, and the browser without it', async () => {
+test('pages follow the language of the profile, at once when it is saved, also after signing out, and the browser without it', async () => {
   const page = await newPage({ locale: 'en-US' });
   const token = await signedIn(page, service.url, newAddress());
   const store = (locale: string | null) =>
@@ -96,12 +96,6 @@ test('pages follow the language of the profile, also after signing out, and the 
   await page.goto(`${service.url}/account`);
   await titled(page, allTexts.en.account.heading);
   expect((await page.context().cookies()).filter(({ name }) => name === 'latchkey_language')).toEqual([]);
-});
-
-test('saving another language in the profile shows the page in it at once', async () => {
-  const page = await newPage({ locale: 'en-US' });
-  await signedIn(page, service.url, newAddress());
-  await page.goto(`${service.url}/account`);
   await pressed(page, allTexts.en.account.profile.edit);
   await page.getByLabel(allTexts.en.account.profile.locale).selectOption('ja');
   await pressed(page, allTexts.en.account.save);

@@ -116,8 +116,8 @@ test('after an email sign-in a passkey is offered, created only when the user as
   );
 });
 
-test('passkey autofill signs in without a click and continues to the right page', async () => {
-  const { page } = await newDevice({ autofill: true });
+test('passkey autofill signs in without a click and continues to the right page, and the passkey button takes over from a pending request of it', async () => {
+  const { page, answers } = await newDevice({ autofill: true });
   await signUpWithPasskey(page);
   // The sign-in page may be there for a moment only.
   await page.locator('#sign-out').click();
@@ -126,11 +126,7 @@ test('passkey autofill signs in without a click and continues to the right page'
   await page.context().clearCookies();
   await page.goto(`${service.url}/device`);
   await page.getByRole('heading', { name: 'Device sign-in' }).waitFor();
-});
 
-test('the passkey button takes over from a pending autofill request', async () => {
-  const { page, answers } = await newDevice({ autofill: true });
-  await signUpWithPasskey(page);
   await answers(false);
   await page.addInitScript(() => {
     const get = navigator.credentials.get.bind(navigator.credentials);
@@ -139,6 +135,7 @@ test('the passkey button takes over from a pending autofill request', async () =
       return get(options);
     };
   });
+  await page.goto(`${service.url}/account`);
   await signOut(page);
   await page.waitForFunction(() => 'offersPasskeys' in window);
   expect(await page.getByLabel('Email address').getAttribute('autocomplete')).toBe('username webauthn');
@@ -257,37 +254,30 @@ test('a browser without passkey support, or a page at an IP address, offers only
   await alerted(page, 'This device has no screen lock');
 });
 
-test('the browser discards a passkey that the service refused to register', async () => {
+test('the browser keeps no passkey that the service refused to register, not even at the limit, at which the page does not ask it once it knows', async () => {
   const { page, credentials } = await newDevice();
-  await signInByCode(page, service.url, newAddress());
-  const add = async (status: number, error: string, message: string) => {
-    await refuse(page, 'passkey/register', [status, error], { times: 1 });
+  const email = newAddress();
+  await signInByCode(page, service.url, email);
+  const add = async (message: string) => {
     await pressed(page, 'Add a passkey');
     await alerted(page, message);
     expect(await credentials()).toEqual([]);
   };
-  await add(409, 'conflict', "It's already registered");
+  await refuse(page, 'passkey/register', [409, 'conflict'], { times: 1 });
+  await add("It's already registered");
   // A session that has ended cannot list the passkeys of its account.
   await refuse(page, 'passkeys', [401, 'invalid_token']);
-  await add(400, 'invalid_grant', "couldn't be added");
-});
+  await refuse(page, 'passkey/register', [400, 'invalid_grant'], { times: 1 });
+  await add("couldn't be added");
 
-test('at the passkey limit adding one says so, and the browser keeps no orphaned passkey', async () => {
-  const { page, credentials } = await newDevice();
-  const email = newAddress();
-  await signInByCode(page, service.url, email);
+  await page.unrouteAll();
   // Added without this page knowing, as if from other devices.
   const { access_token } = await loginByMail(service.url, email);
   for (let n = 0; n < fieldLimits.passkeys; n++) await registerPasskey(service.url, access_token);
   const tooMany = `the limit of ${fieldLimits.passkeys} passkeys`;
-  await pressed(page, 'Add a passkey');
-  await alerted(page, tooMany);
+  await add(tooMany);
   expect(await items(page).count()).toBe(fieldLimits.passkeys);
-  expect(await credentials()).toEqual([]);
-
-  // Now that the page knows, it does not even ask the browser.
   await page.reload();
-  await pressed(page, 'Add a passkey');
-  await alerted(page, tooMany);
+  await add(tooMany);
   expect(await namesOf(page)).not.toContain('create');
 });

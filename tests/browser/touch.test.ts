@@ -4,15 +4,14 @@ import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { newPage } from '#support/browser.ts';
 import { loginByMail } from '#support/http.ts';
+import { service } from '#support/page-service.ts';
 import { addPasskeyAt, registerPasskey } from '#support/passkeys.ts';
 import { addAuthenticator, giveSession, newAddress, phone } from '#support/people.ts';
 import { startProgram } from '#support/program.ts';
-import { startService } from '#support/service.ts';
 import { shared } from '#support/shared.ts';
 import { touchActs } from '#support/touch-acts.ts';
 import { until } from '#support/until.ts';
 
-const service = shared(() => startService());
 const program = shared(async () => startProgram());
 
 /** A signed-in browser with an authenticator, which has the passkey of the account or of another one. */

@@ -4,17 +4,7 @@ import { expect } from 'bun:test';
 import type { BrowserContext, BrowserContextOptions, Locator, Page, Request } from 'playwright-core';
 import type { Authenticator } from './authenticator.ts';
 import { untilLoaded } from './browser.ts';
-import {
-  apiAt,
-  codeIn,
-  linkIn,
-  linkTokenIn,
-  loginByMail,
-  mailAbout,
-  mailsSoFar,
-  mailTo,
-  request,
-} from './http.ts';
+import { codeIn, linkIn, linkTokenIn, loginByMail, mailAbout, mailsSoFar, mailTo, request } from './http.ts';
 
 /** A phone in dark mode. */
 export const phone = {
@@ -28,21 +18,13 @@ export const phone = {
 export async function giveSession(page: Page, url: string, email: string): Promise<void> {
   const [agent, language] = await page.evaluate(() => [navigator.userAgent, navigator.language] as const);
   const headers = { Origin: url, 'User-Agent': agent, 'Accept-Language': language };
+  const post = async (path: string, data: object) => {
+    const response = await page.request.post(`${url}/api/v1/auth${path}`, { headers, data });
+    expect(response.ok()).toBe(true);
+  };
   const seen = await mailsSoFar(url, email);
-  const api = apiAt(url);
-  await api.call('requestMagicLink', { headers, body: { email } });
-  const { headers: answered } = await api.callWithHeaders('verifyMagicLink', {
-    query: { session: 'cookie' },
-    headers,
-    body: { token: linkTokenIn(await mailTo(url, email, seen)) },
-  });
-  const cookies = answered.getSetCookie().map((line) => {
-    const [pair = ''] = line.split(';');
-    const at = pair.indexOf('=');
-    const sameSite = /SameSite=Strict/i.test(line) ? ('Strict' as const) : ('Lax' as const);
-    return { name: pair.slice(0, at), value: pair.slice(at + 1), url, httpOnly: true, sameSite };
-  });
-  await page.context().addCookies(cookies);
+  await post('/magic_link', { email });
+  await post('/magic_link/verify?session=cookie', { token: linkTokenIn(await mailTo(url, email, seen)) });
 }
 
 /** Signs a browser in without using its pages; returns the access token of a second session. */
@@ -253,14 +235,6 @@ export async function addAuthenticator(page: Page, { canVerify = true } = {}) {
     },
   };
 }
-
-/** Lets lists of organizations have one entry per page, since filling a real page would take too long. */
-export const oneOrganizationPerPage = (page: Page): Promise<unknown> =>
-  page.route('**/auth/organizations?*', (route) => {
-    const url = new URL(route.request().url());
-    url.searchParams.set('limit', '1');
-    return route.continue({ url: url.href });
-  });
 
 /** Disables cookies as the settings of a browser do. */
 export async function disableCookies(page: Page): Promise<void> {

@@ -51,15 +51,6 @@ export const deviceStates = (url: string): PageStates => {
     },
     'device-pending-long-names': (page) =>
       openPending(page, { client_name: rightToLeft, device_name: longName }),
-    'device-pending-narrow': async (page) => {
-      const access = { scope: 'openid email tickets:read', resource: 'https://tickets.example/api' };
-      await openPending(page, { ...plain, ...access });
-      await page.getByText('Read the tickets of your organizations').waitFor();
-    },
-    'device-pending-nothing': async (page) => {
-      await openPending(page, { ...plain, scope: 'openid' });
-      await page.getByText('Access nothing in your account').waitFor();
-    },
     'device-pending-many-scopes': async (page) => {
       const members = { scopes: manyScopes, resource: longUri, resource_service: longName };
       await alter(page, 'device/verify', members);

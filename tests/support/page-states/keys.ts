@@ -53,11 +53,6 @@ const secretless = `?${new URLSearchParams([
 ])}`;
 
 export const keyStates = (url: string): PageStates => ({
-  'account-key-new': async (page) => {
-    await signIn(page, url, 'key-new@example.com');
-    await pressed(page, 'Create API key');
-    await page.getByLabel('Read the tickets of your organizations').check();
-  },
   'account-key-requested': async (page) => {
     await signIn(page, url, 'key-requested@example.com');
     await page.goto(`${url}/account${prefilled}`);

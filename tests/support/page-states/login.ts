@@ -41,11 +41,6 @@ export const loginStates = (url: string): PageStates => {
       await page.clock.fastForward('15:01');
       await page.getByText('has expired').waitFor();
     },
-    'login-no-passkeys': async (page) => {
-      await page.addInitScript(() => Reflect.deleteProperty(window, 'PublicKeyCredential'));
-      await page.goto(`${url}/login`);
-      await headed(page, 'Sign in');
-    },
     'login-asked-in-another-tab': async (page) => {
       const tab = await page.context().newPage();
       await requestEmail(tab, url, 'sent@example.com');
