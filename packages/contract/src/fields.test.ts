@@ -1,8 +1,6 @@
 import { expect, test } from 'bun:test';
-import type { Endpoint } from './endpoint.ts';
 import { endpoints } from './endpoints.ts';
-import { errorStatus } from './errors.ts';
-import { emailAddress, pagination } from './fields.ts';
+import { emailAddress } from './fields.ts';
 
 test.each([
   'a@b',
@@ -66,23 +64,8 @@ test.each([
   expect(accepted).toEqual([]);
 });
 
-test('a page has 50 entries by default, and the limit must be a whole number from 1 to 100', () => {
-  expect(pagination.parse({}).limit).toBe(50);
-  for (const limit of ['1', '50', '100']) expect(pagination.parse({ limit }).limit).toBe(Number(limit));
-  for (const limit of ['0', '101', '-1', '1.0', '', ' 1', '1e2', '\u0661', 1]) {
-    expect(pagination.safeParse({ limit }).success).toBe(false);
-  }
-});
-
 test('each operation is keyed by its id, and no two share a method and path', () => {
   const all = Object.entries(endpoints);
   for (const [name, { id }] of all) expect(id).toBe(name as typeof id);
   expect(new Set(all.map(([, { method, path }]) => `${method} ${path}`)).size).toBe(all.length);
-});
-
-test('every error code of an operation has a 4xx or 5xx status', () => {
-  for (const { errors } of Object.values<Endpoint>(endpoints)) {
-    expect(Object.keys(errorStatus)).toEqual(expect.arrayContaining(Object.keys(errors)));
-  }
-  for (const status of Object.values(errorStatus)) expect(status).toBeWithin(400, 504);
 });

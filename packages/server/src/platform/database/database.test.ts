@@ -87,19 +87,6 @@ onBothDatabases('transactions', (open) => {
       .catch(() => undefined);
     expect(await idsOf(t)).toEqual(['waiting']);
   });
-
-  test('a resolved write is visible to another connection at once', async () => {
-    const other = await open({ beside: t });
-    await Promise.all(
-      Array.from({ length: 40 }, async (_, n) => {
-        const id = `n${n}`;
-        if (n % 2) await t.ctx.db.single.run(insert(id), []);
-        else await t.ctx.db.transaction((tx) => tx.run(insert(id), []));
-        expect(await idsOf(other)).toContain(id);
-      }),
-    );
-    expect(await idsOf(other)).toHaveLength(40);
-  });
 });
 
 const fileOf = ({ databaseUrl }: TestApp) => databaseUrl.slice('sqlite:'.length);

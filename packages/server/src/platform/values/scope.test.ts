@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { includesAny, isSameScope, isWithin, joinScope, parseScope } from './scope.ts';
+import { includesAny, isSameResource, isSameScope, isWithin, joinScope, parseScope } from './scope.ts';
 
 test('a scope is 1 to 20 well-formed names separated by single spaces', () => {
   expect(parseScope('profile email')).toEqual(['profile', 'email']);
@@ -30,4 +30,17 @@ test('everything includes every name, and is within nothing but everything', () 
   expect(isSameScope('a b', 'a')).toBe(false);
   expect(isSameScope('*', 'a')).toBe(false);
   expect(isSameScope('*', '* openid')).toBe(false);
+});
+
+test.each([
+  ['https://a.example', 'https://a.example/', true],
+  ['https://a.example/', 'https://a.example', true],
+  ['https://a.example:8443', 'https://a.example:8443/', true],
+  ['https://a.example/b', 'https://a.example/b/', false],
+  ['https://a.example?b', 'https://a.example/?b', false],
+  ['https://a.example', 'https://a.example//', false],
+  ['https://a.example', 'https://b.example/', false],
+  ['urn:a', 'urn:a/', false],
+])('%s and %s: %p', (one, other, same) => {
+  expect(isSameResource(one, other)).toBe(same);
 });
