@@ -14,7 +14,7 @@ import {
   startAgent,
   storeLogin,
 } from '#support/cli.ts';
-import { runOperator, startService } from '#support/service.ts';
+import { registerService, startService } from '#support/service.ts';
 import { shared } from '#support/shared.ts';
 import { openTerminal } from '#support/terminal.ts';
 
@@ -31,7 +31,7 @@ beforeAll(async () => {
   home = newHome({ LATCHKEY_SERVER: service.url });
   await storeLogin(home, service.url, 'ada@forward.example');
   const declared = ['--resource', tickets.url, '--scope', 'tickets:read=See your tickets'];
-  expect((await runOperator(service.env, 'services', 'create', 'tickets', ...declared)).code).toBe(0);
+  await registerService(service, 'tickets', ...declared);
 });
 
 afterAll(async () => {

@@ -4,11 +4,9 @@ import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { spawnSync } from 'bun';
 import { newCertificate } from '#support/certificate.ts';
-import { spawn } from '#support/cleanup.ts';
 import { linkTokenIn, mailTo } from '#support/http.ts';
 import { reservePort } from '#support/reserved-port.ts';
-import { startService, type TestService, temporaryDirectory } from '#support/service.ts';
-import { until } from '#support/until.ts';
+import { launch, startService, type TestService, temporaryDirectory, untilReady } from '#support/service.ts';
 
 const deploy = join(import.meta.dir, '../../deploy');
 /** Where the client connects from. The proxies connect from 127.0.0.1, the only address that the service trusts. */
@@ -76,16 +74,8 @@ async function nginx(directory: string, upstream: string, { http, https }: Ports
 /** Runs a proxy while `work` runs, and resolves once it has ended. */
 async function behind(proxy: Proxy, ready: () => boolean, work: () => Promise<void>): Promise<void> {
   const env = { PATH: process.env['PATH'] ?? '', ...proxy.env };
-  const child = spawn([...proxy.command], { env, stdin: 'ignore', stdout: 'ignore', stderr: 'pipe' });
-  const printed = new Response(child.stderr).text();
-  try {
-    await until(() => child.exitCode !== null || ready(), 'the proxy');
-    if (child.exitCode !== null) throw new Error(`the proxy ended: ${await printed}`);
-    await work();
-  } finally {
-    child.kill();
-    await child.exited;
-  }
+  const stop = await untilReady('the proxy', launch('/', env, proxy.command), ready);
+  await work().finally(stop);
 }
 
 interface Ask {

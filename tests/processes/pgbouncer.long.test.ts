@@ -4,13 +4,11 @@ import { expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawnSync } from 'bun';
-import { end, spawn } from '#support/cleanup.ts';
 import { loginByMail, request } from '#support/http.ts';
 import { startPostgres } from '#support/postgres.ts';
 import { reservePort } from '#support/reserved-port.ts';
-import { registerService, startService, temporaryDirectory } from '#support/service.ts';
+import { launch, registerService, startService, temporaryDirectory, untilReady } from '#support/service.ts';
 import { basic } from '#support/services.ts';
-import { until } from '#support/until.ts';
 
 const parallel = 64;
 const rounds = 3;
@@ -48,19 +46,11 @@ ignore_startup_parameters = statement_timeout, lock_timeout, idle_in_transaction
   // It refuses to run as root.
   const isRoot = process.getuid?.() === 0;
   if (isRoot) spawnSync(['chown', '-R', 'nobody', directory]);
-  const child = spawn([pooler, ...(isRoot ? ['--user=nobody'] : []), settings], {
-    cwd: '/',
-    stdout: 'ignore',
-    stderr: 'ignore',
-  });
-  await until(async () => child.exitCode !== null || (await accepts(port)), 'PgBouncer');
-  if (child.exitCode !== null) throw new Error(`PgBouncer ended with ${child.exitCode}`);
+  const running = launch('/', {}, [pooler, ...(isRoot ? ['--user=nobody'] : []), settings]);
+  const stop = await untilReady('PgBouncer', running, () => accepts(port));
   const url = new URL(databaseUrl);
   url.host = `127.0.0.1:${port}`;
-  return {
-    url: url.href,
-    stop: () => end(child),
-  };
+  return { url: url.href, stop };
 }
 
 const accepts = (port: number): Promise<boolean> =>

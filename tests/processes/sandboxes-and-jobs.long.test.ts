@@ -5,13 +5,12 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawnSync } from 'bun';
 import { newCertificate } from '#support/certificate.ts';
-import { spawn } from '#support/cleanup.ts';
 import { type Home, listener, newHome, runIn, storeLogin } from '#support/cli.ts';
 import { codeBlocks, openTerminal, readerOf, startBlock, type Terminal } from '#support/guides.ts';
 import { loginByMail, request } from '#support/http.ts';
 import { githubClaims, startIssuer } from '#support/issuer.ts';
 import { reservePort } from '#support/reserved-port.ts';
-import { runOperator, startService, temporaryDirectory } from '#support/service.ts';
+import { launch, registerService, startService, temporaryDirectory, untilReady } from '#support/service.ts';
 import { shared } from '#support/shared.ts';
 import { until } from '#support/until.ts';
 
@@ -48,7 +47,7 @@ beforeAll(async () => {
   await storeLogin(home, service.url, email);
   const scopes = ['tickets:read=See your tickets', 'code:read=Read your code'];
   const declared = ['--resource', tickets.url, ...scopes.flatMap((scope) => ['--scope', scope])];
-  expect((await runOperator(service.env, 'services', 'create', 'tickets', ...declared)).code).toBe(0);
+  await registerService(service, 'tickets', ...declared);
   const git = 'git -c init.defaultBranch=main -c user.name=Ada -c user.email=ada@example.com';
   const create = `${git} init -q plans && cd plans && echo the plan >plan.txt && git add . && ${git} commit -qm plan && cd .. && git clone -q --bare plans plans.git`;
   expect(spawnSync(['sh', '-c', create], { cwd: repositories }).exitCode).toBe(0);
@@ -181,32 +180,23 @@ async function startSsh(sshd: string, there: Home) {
   for (const name of ['host', 'user'])
     spawnSync(['ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-f', join(ssh, name)]);
   const port = reservePort();
-  const server = spawn(
-    [
-      ...[sshd, '-D', '-e', '-f', '/dev/null', '-p', String(port), '-h', join(ssh, 'host')],
-      ...['ListenAddress=127.0.0.1', 'PidFile=none', 'StrictModes=no', 'UsePAM=no', 'PermitRootLogin=yes']
-        .concat(
-          `AuthorizedKeysFile=${join(ssh, 'user.pub')}`,
-          `SetEnv=PATH=${there.env['PATH']} HOME=${there.path}`,
-        )
-        .flatMap((option) => ['-o', option]),
-    ],
-    { stdout: 'ignore', stderr: 'pipe' },
-  );
+  const options = [
+    ...['ListenAddress=127.0.0.1', 'PidFile=none', 'StrictModes=no', 'UsePAM=no', 'PermitRootLogin=yes'],
+    `AuthorizedKeysFile=${join(ssh, 'user.pub')}`,
+    `SetEnv=PATH=${there.env['PATH']} HOME=${there.path}`,
+  ];
+  const server = launch('/', home.env, [
+    ...[sshd, '-D', '-e', '-f', '/dev/null', '-p', String(port), '-h', join(ssh, 'host')],
+    ...options.flatMap((option) => ['-o', option]),
+  ]);
   const config = join(ssh, 'config');
   writeFileSync(
     config,
     `Host build.example\nHostName 127.0.0.1\nPort ${port}\nIdentityFile ${join(ssh, 'user')}\nStrictHostKeyChecking no\nUserKnownHostsFile /dev/null\nLogLevel ERROR\n`,
   );
-  await until(
-    async () => (await runIn(home, ['ssh', '-F', config, 'build.example', 'true'])).code === 0,
-    'the SSH server',
-  );
-  const stop = async () => {
-    server.kill();
-    await server.exited;
-  };
-  return { config, stop };
+  const canConnect = async () =>
+    (await runIn(home, ['ssh', '-F', config, 'build.example', 'true'])).code === 0;
+  return { config, stop: await untilReady('the SSH server', server, canConnect) };
 }
 
 test.each([

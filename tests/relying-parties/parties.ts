@@ -3,10 +3,14 @@
 import { chmodSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawnSync } from 'bun';
-import { spawn } from '#support/cleanup.ts';
 import { reservePort } from '#support/reserved-port.ts';
-import { registerService, type TestService, temporaryDirectory } from '#support/service.ts';
-import { until } from '#support/until.ts';
+import {
+  launch,
+  registerService,
+  type TestService,
+  temporaryDirectory,
+  untilReady,
+} from '#support/service.ts';
 import { newVisitor, type Visit, type Visitor } from './visitor.ts';
 
 interface Kind {
@@ -109,28 +113,20 @@ export async function startParty(service: TestService, kind: Kind): Promise<Rely
   const directory = temporaryDirectory();
   const clockFile = join(directory, 'clock');
   chmodSync(directory, 0o755);
-  const child = spawn([...command], {
-    cwd: root,
-    env: {
-      PATH: process.env['PATH'],
-      LATCHKEY_SERVER: service.url,
-      SERVICE_KEY: key,
-      CLIENT_ID: clientId,
-      CLIENT_SECRET: secret,
-      AUTH_SECRET: crypto.randomUUID(),
-      PORT: String(port),
-      DIRECTORY: directory,
-      FAULTS_CLOCK_FILE: clockFile,
-      MODULES: modules,
-    },
-    stdin: 'ignore',
-    stdout: Bun.file(join(directory, 'out')),
-    stderr: Bun.file(join(directory, 'err')),
-  });
-  const isThere = () => fetch(address, { redirect: 'manual' }).then(Boolean, () => false);
-  await until(async () => child.exitCode !== null || (await isThere()), name);
-  if (child.exitCode !== null)
-    throw new Error(`${name} did not start: ${await Bun.file(join(directory, 'err')).text()}`);
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    LATCHKEY_SERVER: service.url,
+    SERVICE_KEY: key,
+    CLIENT_ID: clientId,
+    CLIENT_SECRET: secret,
+    AUTH_SECRET: crypto.randomUUID(),
+    PORT: String(port),
+    DIRECTORY: directory,
+    FAULTS_CLOCK_FILE: clockFile,
+    MODULES: modules,
+  };
+  const isThere = () => fetch(address, { redirect: 'manual' }).then(Boolean);
+  const stop = await untilReady(name, launch(root, env, command), isThere);
   return {
     address,
     clientId,
@@ -142,9 +138,6 @@ export async function startParty(service: TestService, kind: Kind): Promise<Rely
     },
     home: (visitor) => visitor.visit(address + home),
     pass: async (seconds) => void (await Bun.write(clockFile, String(seconds * 1000))),
-    stop: async () => {
-      child.kill('SIGTERM');
-      await child.exited;
-    },
+    stop,
   };
 }

@@ -12,8 +12,8 @@ import { run } from '../../packages/cli/src/program.ts';
 import { closeAtTestEnd } from './cleanup.ts';
 import { storedSession } from './client.ts';
 import { apiAt, deviceTokens, loginByMail } from './http.ts';
-import { ended, launch, type Outcome, temporaryDirectory } from './service.ts';
-import { until, waitTimeoutMs } from './until.ts';
+import { ended, launch, type Outcome, temporaryDirectory, untilReady } from './service.ts';
+import { waitTimeoutMs } from './until.ts';
 
 /** The executable that `npm test` compiled, if it did, because it starts in half the time; else the launcher of the source. */
 export const program =
@@ -291,11 +291,10 @@ export const startAgent = (home: Home, ...args: string[]) => startAgentOn([progr
 
 /** @param command runs the command line */
 export async function startAgentOn(command: readonly string[], home: Home, ...args: string[]) {
-  const { child, stdout, stderr } = launch(home.path, home.env, [...command, 'agent', ...args]);
+  const running = launch(home.path, home.env, [...command, 'agent', ...args]);
+  const { child, stdout } = running;
   const lines = 1 + (args.includes('--listen') ? args.filter((arg) => arg === '--forward').length : 0);
-  const isReady = () => stdout().split('\n').length > lines;
-  await until(() => isReady() || child.exitCode !== null, 'the agent');
-  if (!isReady()) throw new Error(stderr());
+  await untilReady('the agent', running, () => stdout().split('\n').length > lines);
   const text = stdout();
   return {
     pid: child.pid,

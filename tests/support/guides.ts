@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { end, spawn } from './cleanup.ts';
 import { addNpx, approving, type Home, newHome } from './cli.ts';
 import { reservePort } from './reserved-port.ts';
-import { type TestService, temporaryDirectory } from './service.ts';
+import { launch, type TestService, temporaryDirectory, untilReady } from './service.ts';
 import { until } from './until.ts';
 
 const root = join(import.meta.dir, '../..');
@@ -101,22 +101,8 @@ export async function startBlock(
   env: Readonly<Record<string, string>>,
   isReady: () => Promise<boolean>,
 ): Promise<() => Promise<void>> {
-  const child = spawn(['sh', '-c', withExec(block)], {
-    cwd: home.path,
-    env: { ...home.env, ...env },
-    stdin: 'ignore',
-    stdout: 'ignore',
-    stderr: 'pipe',
-  });
-  await until(
-    async () => child.exitCode !== null || (await isReady().catch(() => false)),
-    `the start of this:\n${block}`,
-  );
-  if (child.exitCode !== null) {
-    await end(child);
-    throw new Error(`this did not start:\n${block}\n${await new Response(child.stderr).text()}`);
-  }
-  return () => end(child);
+  const running = launch(home.path, { ...home.env, ...env }, ['sh', '-c', withExec(block)]);
+  return untilReady(`this block:\n${block}`, running, isReady);
 }
 
 /**

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import type { TextStream } from '../../packages/server/src/operator/output.ts';
 import { run } from '../../packages/server/src/operator/run.ts';
 import type { Dialect } from '../../packages/server/src/platform/database/executor.ts';
-import { atExit, spawn } from './cleanup.ts';
+import { atExit, end, spawn } from './cleanup.ts';
 import { startPostgres } from './postgres.ts';
 import { until } from './until.ts';
 
@@ -73,7 +73,7 @@ export async function startService(options: ServiceOptions = {}) {
       child.kill('SIGKILL');
       throw error;
     });
-  const end = async (signal: 'SIGTERM' | 'SIGKILL'): Promise<number> => {
+  const endWith = async (signal: 'SIGTERM' | 'SIGKILL'): Promise<number> => {
     child.kill(signal);
     await untilIt(hasExited, 'to stop');
     return child.exited;
@@ -100,11 +100,11 @@ export async function startService(options: ServiceOptions = {}) {
     stderr,
     /** Sends SIGTERM and resolves with the exit code. */
     stop: async () => {
-      const code = await end('SIGTERM');
+      const code = await endWith('SIGTERM');
       await done;
       return code;
     },
-    kill: async () => void (await end('SIGKILL')),
+    kill: async () => void (await endWith('SIGKILL')),
     /** Its exit code. */
     exited: child.exited,
   };
@@ -176,9 +176,7 @@ export async function registerService(
   name: string,
   ...options: string[]
 ): Promise<string> {
-  const { code, stdout, stderr } = await runOperator(env, 'services', 'create', name, ...options);
-  if (code !== 0) throw new Error(stderr);
-  return stdout.trimEnd().split('\n').at(-1)!;
+  return linesIn(await operatorOn(env).done('services', 'create', name, ...options)).at(-1)!;
 }
 
 /** Runs one `latchkey-server` command as a process: for those that lock a store for as long as they live, or start together. */
@@ -198,6 +196,19 @@ export async function runOperatorInto(
   const command = ['sh', '-c', `exec "$@" ${redirection}`, 'sh', ...serverProgram, ...args];
   const { code, stderr } = await ended(launchOperator(env, command));
   return { code, stderr };
+}
+
+/** Waits until a process is ready; it must not end before. Returns what ends it. */
+export async function untilReady(
+  what: string,
+  { child, stdout, stderr, done }: ReturnType<typeof launch>,
+  isReady: () => boolean | Promise<boolean>,
+): Promise<() => Promise<void>> {
+  const check = async () => isReady();
+  await until(async () => child.exitCode !== null || (await check().catch(() => false)), what);
+  if (child.exitCode === null) return () => end(child);
+  await done;
+  throw new Error(`${what} ended with ${child.exitCode}:\n${stdout()}${stderr()}`);
 }
 
 /** What a process has printed, and its exit code, when it has ended. */
