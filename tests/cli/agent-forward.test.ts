@@ -1,4 +1,5 @@
-// `latchkey agent --forward`: what it prints and sets, and what it refuses. What it forwards is in agent-forwarder.test.ts of the SDK.
+// `latchkey agent --forward`: what it prints and sets, and what it refuses. What it forwards is in agent-forwarder.test.ts of the SDK,
+// and what `--ask` asks in agent-question.test.ts.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
@@ -10,13 +11,11 @@ import {
   latchkeyProcess,
   listener,
   newHome,
-  program,
   startAgent,
   storeLogin,
 } from '#support/cli.ts';
 import { registerService, startService } from '#support/service.ts';
 import { shared } from '#support/shared.ts';
-import { openTerminal } from '#support/terminal.ts';
 
 const service = shared(() => startService());
 let home: Home;
@@ -88,24 +87,4 @@ test('agent run opens a port for it and sets the variable', async () => {
   const args = ['agent', 'run', '--forward', forward, '--', 'sh', '-c', show];
   const { code, stdout } = await latchkeyProcess(home, ...args);
   expect([code, stdout]).toEqual([7, expect.stringMatching(/^\/\S+\nGET \/list$/)]);
-});
-
-test('--ask asks once for each name, and a yes to it hands out no token', async () => {
-  const args = ['--scope', 'tickets:read', '--resource', tickets.url, '--listen', '127.0.0.1:0'];
-  const terminal = openTerminal(home, [program, 'agent', '--ask', '--forward', forward, ...args]);
-  const [, address = ''] = await terminal.shows(/^LATCHKEY_AGENT=(\S+)/m);
-  const [, url = ''] = await terminal.shows(/^LATCHKEY_FORWARD_MY_TICKETS=(\S+)/m);
-  const answers = Promise.all([fetch(url), fetch(url)]);
-  await terminal.shows(
-    /A program wants tickets:read at \S+, for requests forwarded as my-tickets\. Allow it\? \[y\/N\] $/,
-  );
-  terminal.type('y\n');
-  expect((await answers).map(({ status }) => status)).toEqual([200, 200]);
-  expect((await fetch(url)).status).toBe(200);
-  const token = latchkey(newHome({ LATCHKEY_AGENT: address }), 'token');
-  await terminal.shows(/A program wants tickets:read at \S+\. Allow it\? \[y\/N\] $/);
-  terminal.type('n\n');
-  expect((await token).code).toBe(1);
-  expect(terminal.screen().split('wants tickets:read')).toHaveLength(3);
-  expect(await terminal.interrupt()).toBe(130);
 });

@@ -1,10 +1,10 @@
 // `latchkey login` with a browser that comes back to this machine: when it is chosen, and what is left when it ends.
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { newPage } from '#support/browser.ts';
-import { addCommand, type Home, latchkey, newHome, program, proxyTo, storeOf } from '#support/cli.ts';
-import { apiAt, loginByMail, request } from '#support/http.ts';
+import { addCommand, type Home, latchkey, newHome, program, storeOf } from '#support/cli.ts';
+import { loginByMail, request } from '#support/http.ts';
 import { signedIn } from '#support/people.ts';
 import { startService } from '#support/service.ts';
 import { shared } from '#support/shared.ts';
@@ -12,26 +12,10 @@ import { openTerminal, type Terminal } from '#support/terminal.ts';
 import { until } from '#support/until.ts';
 
 const service = shared(() => startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } }));
-/** The service behind a proxy that can hold tokens back. */
-let door: ReturnType<typeof proxyTo>;
-let holdTokens: Promise<unknown> | undefined;
-
-beforeAll(async () => {
-  door = proxyTo(service, async (_, path, forward) => {
-    const response = await forward();
-    if (response.ok && path.endsWith('/token')) await holdTokens;
-    return response;
-  });
-});
-
-afterAll(async () => {
-  await door.stop();
-});
-
 const overSsh = { SSH_CONNECTION: '192.0.2.1 1 192.0.2.2 22' };
 
 /** A machine with a screen, whose browser only writes down what it is to open. */
-function machine(env: Record<string, string> = {}, server = door.url) {
+function machine(env: Record<string, string> = {}, server = service.url) {
   const home = newHome({ LATCHKEY_SERVER: server });
   const opened = join(home.path, 'opened');
   addCommand(home, 'test-browser', `#!/bin/sh\nprintf '%s|' "$@" >>'${opened}'\n`);
@@ -55,16 +39,16 @@ const linkOf = async (terminal: Terminal): Promise<URL> =>
 async function comeBack(link: URL, decision: 'approve' | 'deny', email: string): Promise<Response> {
   const { access_token: token } = await loginByMail(service.url, email);
   const asked = Object.fromEntries(link.searchParams);
-  const { scope } = (await request(door.url, 'POST', '/authorize/verify', { json: asked, token })).body;
+  const { scope } = (await request(service.url, 'POST', '/authorize/verify', { json: asked, token })).body;
   const json = { ...asked, scope };
-  const { body } = await request(door.url, 'POST', `/authorize/${decision}`, { json, token });
+  const { body } = await request(service.url, 'POST', `/authorize/${decision}`, { json, token });
   const { action, fields } = body.form_post;
   return fetch(action, { method: 'POST', body: new URLSearchParams(fields) });
 }
 
-const expectSignedIn = async (home: Home, terminal: Terminal, email: string, server = door.url) => {
+const expectSignedIn = async (home: Home, terminal: Terminal, email: string) => {
   expect(await terminal.exited).toBe(0);
-  expect(terminal.screen()).toEndWith(`Signed in to ${server} as ${email}.\r\n`);
+  expect(terminal.screen()).toEndWith(`Signed in to ${service.url} as ${email}.\r\n`);
   expect(JSON.parse((await latchkey(home, 'whoami', '--json')).stdout).email).toBe(email);
 };
 
@@ -120,7 +104,7 @@ test.each<[what: string, Record<string, string>, string[], waiting: 'browser' | 
 });
 
 test('with one click in a browser that is signed in, which then says that its tab can be closed', async () => {
-  const { home, login } = machine({}, service.url);
+  const { home, login } = machine();
   const page = await newPage();
   await signedIn(page, service.url, 'click@example.com');
   const terminal = login('--device-name', 'workshop');
@@ -129,7 +113,7 @@ test('with one click in a browser that is signed in, which then says that its ta
   await page.locator('#approve[aria-disabled=false]').click();
   await page.getByText('You can close this tab').waitFor();
   expect(page.url()).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{22}$/);
-  await expectSignedIn(home, terminal, 'click@example.com', service.url);
+  await expectSignedIn(home, terminal, 'click@example.com');
 });
 
 test('a denial in the browser ends the login with status 1', async () => {
@@ -155,7 +139,7 @@ test('a server that names another one is refused with both addresses, before a b
 });
 
 test('a code is used instead if the port is taken or the browser cannot be opened', async () => {
-  const { port } = new URL(door.url);
+  const { port } = new URL(service.url);
   for (const [terminal, why] of [
     [machine().login('--port', port), `Port ${port} of 127.0.0.1 cannot be used: it is already in use.`],
     [machine({ BROWSER: 'no-such-browser' }).login(), 'The browser could not be opened.'],
@@ -180,37 +164,13 @@ test('with --port, a browser of another machine comes back over a forwarded port
   expect(await opened.exists()).toBe(false);
 });
 
-describe('an interrupted login leaves nothing', () => {
-  test('to come back to', async () => {
-    const { home, login } = machine();
-    const terminal = login();
-    const link = await linkOf(terminal);
-    await terminal.shows(/Waiting for your browser/);
-    expect(await terminal.interrupt()).toBe(130);
-    expect(terminal.screen()).toEndWith('latchkey: Login cancelled. Nothing was changed.\r\n');
-    expect(await comeBack(link, 'approve', 'late@example.com').catch(() => 'refused')).toBe('refused');
-    expect(await storeOf(home, door.url).read()).toBeNull();
-  });
-
-  test('of a session whose tokens are on their way', async () => {
-    const { home, login } = machine();
-    const { access_token: accessToken } = await loginByMail(service.url, 'held@example.com');
-    const devices = async (): Promise<number> => {
-      const { sessions } = await apiAt(service.url).call('listSessions', { accessToken });
-      return sessions.filter(({ kind }) => kind === 'device').length;
-    };
-    const held = Promise.withResolvers<void>();
-    holdTokens = held.promise;
-    const terminal = login();
-    const page = comeBack(await linkOf(terminal), 'approve', 'held@example.com');
-    await until(async () => (await devices()) > 0, 'the session');
-    terminal.type('\u0003');
-    await terminal.shows(/\^C/);
-    held.resolve();
-    expect(await terminal.exited).toBe(130);
-    holdTokens = undefined;
-    await page.catch(() => {});
-    expect(await devices()).toBe(0);
-    expect(await storeOf(home, door.url).read()).toBeNull();
-  });
+test('an interrupted login leaves nothing to come back to', async () => {
+  const { home, login } = machine();
+  const terminal = login();
+  const link = await linkOf(terminal);
+  await terminal.shows(/Waiting for your browser/);
+  expect(await terminal.interrupt()).toBe(130);
+  expect(terminal.screen()).toEndWith('latchkey: Login cancelled. Nothing was changed.\r\n');
+  expect(await comeBack(link, 'approve', 'late@example.com').catch(() => 'refused')).toBe('refused');
+  expect(await storeOf(home, service.url).read()).toBeNull();
 });
