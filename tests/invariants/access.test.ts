@@ -8,6 +8,7 @@ import { type ServiceRight, serviceRights } from '@latchkey/contract/scopes';
 import { cookieByMail, outcome, sameOrigin } from '#support/account.ts';
 import { type Ask, onBothDatabases, openApp, type TestApp } from '#support/app.ts';
 import { createdKey } from '#support/keys.ts';
+import { startedRun } from '#support/runs.ts';
 import { createOrganization, declareService } from '#support/services.ts';
 import { readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
 import { readToken, sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';
@@ -26,79 +27,80 @@ const refusals: Readonly<Record<string, string>> = {
  * `browser`: a browser session with a recent sign-in. `old`: the same without one. `device`: a device with every scope.
  * `profile`, `email`, `organizations`, `tickets`: devices with that scope. `bound`: a device with every scope that is bound
  * to a resource. `key`, `narrow`, `key@`: a key with every scope, with the scope profile, and bound to a resource. `cookie`:
- * a browser session in a cookie. `service`, `rights`: a service key without rights and with all of them.
+ * a browser session in a cookie. `service`, `rights`: a service key without rights and with all of them. `run@`: a run that is bound
+ * to a resource. `actor`: a token of a service that acts for no user.
  */
 const table = `
-                                 none    browser old     device  profile email   organiz tickets bound   key     narrow  key@    cookie  service rights
-verifyAuthorization              token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token
-approveAuthorization             token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token
-denyAuthorization                token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token
-getUserinfo                      token   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   token   token
-postUserinfo                     token   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   token   token
-issueIdToken                     token   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   token   token
-confirmSignOut                   origin  in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      origin  origin
-startDeviceAuthorization         in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-startDeviceAuthorization form    in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-issueToken                       in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-issueToken form                  in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-verifyDevice                     token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token
-approveDevice                    token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token
-denyDevice                       token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token
-startPasskeyRegistration         token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token
-registerPasskey                  token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token
-startPasskeyLogin                in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-loginWithPasskey                 in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-listPasskeys                     token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token
-renamePasskey                    token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token
-removePasskey                    token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token
-requestMagicLink                 in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-verifyMagicLink                  in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-previewMagicLink                 in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-refresh                          in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-refresh form                     in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-revoke                           token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token
-revoke form                      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-revoke own                       token   in      in      in      in      in      in      in      in      in      in      in      in      token   token
-logout                           token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token
-logout own                       token   in      in      in      in      in      in      in      in      in      in      in      in      token   token
-listSessions                     token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token
-revokeSession                    token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token
-revokeSession own                token   in      in      in      in      in      in      in      in      in      in      in      in      token   token
-getProfile                       token   in      in      in      in      in      scope   scope   scope   in      in      scope   in      token   token
-updateProfile                    token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token
-deleteAccount                    token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token
-requestEmailChange               token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token
-verifyEmailChange                in      in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      in      in
-previewEmailChange               token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token
-previewNotice                    in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-disownNotice                     in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-listEvents                       token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token
-challengeKey                     token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token
-createKey                        token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token
-listKeys                         token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token
-removeKey                        token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token
-listScopes                       token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token
-listOrganizations                token   in      in      in      scope   scope   in      scope   scope   in      scope   scope   in      token   token
-putOrganization                  client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
-deleteOrganization               client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
-listMembers                      client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
-getMember                        client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
-putMember                        client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
-removeMember                     client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
-getUser                          client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
-lookupUser                       client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
-listUsers                        client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
-listUserSessions                 client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
-listUserEvents                   client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
-reportOnAddress                  client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
-listUserEmails                   client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
-disableUser                      client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
-enableUser                       client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
-revokeUserSessions               client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
-revokeUserSession                client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
-introspect                       client  client  client  client  client  client  client  client  client  client  client  client  client  in      in
-introspect form                  client  client  client  client  client  client  client  client  client  client  client  client  client  in      in
-readFeed                         client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
+                                 none    browser old     device  profile email   organiz tickets bound   key     narrow  key@    cookie  service rights  run@    actor
+verifyAuthorization              token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope
+approveAuthorization             token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope
+denyAuthorization                token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope
+getUserinfo                      token   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   token   token   scope   scope
+postUserinfo                     token   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   token   token   scope   scope
+issueIdToken                     token   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   token   token   scope   scope
+confirmSignOut                   origin  in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      origin  origin  scope   scope
+startDeviceAuthorization         in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+startDeviceAuthorization form    in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+issueToken                       in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+issueToken form                  in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+verifyDevice                     token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope
+approveDevice                    token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope
+denyDevice                       token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope
+startPasskeyRegistration         token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope
+registerPasskey                  token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope
+startPasskeyLogin                in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+loginWithPasskey                 in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+listPasskeys                     token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope
+renamePasskey                    token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope
+removePasskey                    token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope
+requestMagicLink                 in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+verifyMagicLink                  in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+previewMagicLink                 in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+refresh                          in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+refresh form                     in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+revoke                           token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope
+revoke form                      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+revoke own                       token   in      in      in      in      in      in      in      in      in      in      in      in      token   token   in      scope
+logout                           token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope
+logout own                       token   in      in      in      in      in      in      in      in      in      in      in      in      token   token   in      scope
+listSessions                     token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope
+revokeSession                    token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope
+revokeSession own                token   in      in      in      in      in      in      in      in      in      in      in      in      token   token   in      scope
+getProfile                       token   in      in      in      in      in      scope   scope   scope   in      in      scope   in      token   token   scope   scope
+updateProfile                    token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope
+deleteAccount                    token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope
+requestEmailChange               token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope
+verifyEmailChange                in      in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      in      in      scope   scope
+previewEmailChange               token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope
+previewNotice                    in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+disownNotice                     in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+listEvents                       token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope
+challengeKey                     token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope
+createKey                        token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope
+listKeys                         token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope
+removeKey                        token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope
+listScopes                       token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope
+listOrganizations                token   in      in      in      scope   scope   in      scope   scope   in      scope   scope   in      token   token   scope   scope
+putOrganization                  client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client
+deleteOrganization               client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client
+listMembers                      client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client
+getMember                        client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client
+putMember                        client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client
+removeMember                     client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client
+getUser                          client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client
+lookupUser                       client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client
+listUsers                        client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client
+listUserSessions                 client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client
+listUserEvents                   client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client
+reportOnAddress                  client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client
+listUserEmails                   client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client
+disableUser                      client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client
+enableUser                       client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client
+revokeUserSessions               client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client
+revokeUserSession                client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client
+introspect                       client  client  client  client  client  client  client  client  client  client  client  client  client  in      in      client  client
+introspect form                  client  client  client  client  client  client  client  client  client  client  client  client  client  in      in      client  client
+readFeed                         client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client
 `;
 
 const [header = '', ...rows] = table.trim().split('\n');
@@ -248,6 +250,23 @@ class Credentials {
     }),
     service: () => this.#service(),
     rights: () => this.#service(...serviceRights),
+    'run@': async () => {
+      const { access_token } = await this.#login();
+      const { access_token: token } = await startedRun(this.app, access_token, {
+        scope: 'profile',
+        resource,
+      });
+      return { token };
+    },
+    actor: async () => {
+      const { authorization } = await declareService(this.app.ctx, { reach: [resource] });
+      const form = { grant_type: 'client_credentials', scope: 'tickets:read', resource };
+      const { body } = await this.app.ask('POST', '/token', {
+        form,
+        headers: { Authorization: authorization },
+      });
+      return { token: body.access_token };
+    },
   };
 
   make = (column: Column): Promise<Ask> => this.makers[column]();

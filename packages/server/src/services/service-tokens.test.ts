@@ -9,6 +9,7 @@ import { revokeService } from '../sessions/ending.ts';
 const ticketsUri = 'https://tickets.example/api';
 const filesUri = 'https://files.example/api';
 
+// What it may ask for here: tests/invariants/access.test.ts.
 onBothDatabases('a token of a service that acts for no user', (open) => {
   const app = shared(open);
   const declared = (name: string, resource: string, ...scopes: string[]) =>
@@ -36,7 +37,7 @@ onBothDatabases('a token of a service that acts for no user', (open) => {
   };
   const facts = (token: string, service = tickets) => introspected(app, token, service.authorization);
 
-  test('says which service acts, and nothing about a session', async () => {
+  test('says to the service of its resource which service acts, and nothing about a session; it is exchanged for nothing', async () => {
     const { access_token, ...answer } = await issued();
     expect(answer).toEqual({ token_type: 'Bearer', expires_in: 3600, scope: 'tickets:read' });
     const found = await facts(access_token);
@@ -51,6 +52,9 @@ onBothDatabases('a token of a service that acts for no user', (open) => {
       iat: expect.any(Number),
       exp: found.iat + 3600,
     });
+    expect(await facts(access_token, files)).toEqual({ active: false });
+    const exchanged = await exchange(app, access_token, { scope: 'tickets:read' });
+    expect(outcome(exchanged)).toBe('400 invalid_request');
   });
 
   test('needs a key, a resource within reach and a scope of the service with that resource', async () => {
@@ -72,24 +76,6 @@ onBothDatabases('a token of a service that acts for no user', (open) => {
         refusal,
       ]);
     expect(outcome(await ask(authorization, { scope: wants.scope }))).toBe('400 invalid_target');
-  });
-
-  test('is good for nothing here, and for no other service', async () => {
-    const { access_token: token } = await issued();
-    for (const [method, path] of [
-      ['GET', '/me'],
-      ['GET', '/organizations'],
-      ['GET', '/sessions'],
-      ['POST', '/revoke'],
-      ['DELETE', '/logout?scope=session'],
-    ] as const)
-      expect([path, outcome(await app.ask(method, path, { token }))]).toEqual([
-        path,
-        '403 insufficient_scope',
-      ]);
-    expect(outcome(await exchange(app, token, { scope: 'tickets:read' }))).toBe('400 invalid_request');
-    expect(await facts(token, files)).toEqual({ active: false });
-    expect((await facts(token)).active).toBe(true);
   });
 
   test('ends when it expires, is revoked, or its service is, and leaves no row behind', async () => {

@@ -153,6 +153,7 @@ onBothDatabases('token exchange', (open, dialect) => {
   describe('the resource', () => {
     const scope = 'tickets:read';
 
+    // What a bound run may ask for here: tests/invariants/access.test.ts.
     test('a run can be bound to any declared resource, and stays bound', async () => {
       const { access_token: token } = login;
       const bound = await run(token, { scope, resource: ticketsUri });
@@ -193,24 +194,6 @@ onBothDatabases('token exchange', (open, dialect) => {
         await app.ctx.db.single.run(change, []);
       expect(await refusal(bound)).toBe('400 invalid_target');
       expect(await refusal(bound, { by: moving.authorization })).toBe('400 invalid_request');
-    });
-
-    test('a bound run is good for nothing here but ending itself and making runs', async () => {
-      const { access_token: token } = await run(login.access_token, {
-        scope: 'profile',
-        resource: ticketsUri,
-      });
-      for (const [method, path] of [
-        ...['/me', '/organizations', '/sessions'].map((path) => ['GET', path] as const),
-        ['POST', '/revoke'] as const,
-      ])
-        expect([path, outcome(await app.ask(method, path, { token }))]).toEqual([
-          path,
-          '403 insufficient_scope',
-        ]);
-      await run(token);
-      expect(outcome(await app.ask('DELETE', '/logout?scope=session', { token }))).toBe('204');
-      expect(await facts(token)).toEqual({ active: false });
     });
   });
 
