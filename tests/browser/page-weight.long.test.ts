@@ -37,13 +37,6 @@ test.each(pages)(
           'cache-control': 'public, max-age=31536000, immutable',
           'content-encoding': expect.stringMatching(/^(br|gzip)$/),
         });
-        const head = await fetch(asset.url(), {
-          method: 'HEAD',
-          headers: { 'Accept-Encoding': 'br' },
-          decompress: false,
-        });
-        expect(head.headers.get('Content-Encoding')).toBe('br');
-        expect(Number(head.headers.get('Content-Length'))).toBeWithin(1, body.length);
       }
       expect([type, bytes > 0, bytes < budget, bytes]).toEqual([type, true, true, bytes]);
     }

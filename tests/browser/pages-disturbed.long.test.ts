@@ -79,14 +79,6 @@ async function openAccount(): Promise<{ page: Page; token: string }> {
   return { page, token };
 }
 
-/** The center of the first button with this name, in the viewport. */
-async function middleOf(page: Page, name: string): Promise<[x: number, y: number]> {
-  const found = button(page, name).first();
-  await found.scrollIntoViewIfNeeded();
-  const { x, y, width, height } = (await found.boundingBox())!;
-  return [x + width / 2, y + height / 2];
-}
-
 /** Clicks twice before the page can show what the first click did. */
 const clickTwice = (page: Page, name: string): Promise<void> =>
   page
@@ -188,9 +180,7 @@ test('the second click of a double click does nothing, whatever the first one pu
   const { page } = await openAccount();
   await button(page, 'End session').click();
   const changes = changesBy(page.context());
-  await page.mouse.move(...(await middleOf(page, 'End session')));
-  await page.mouse.down({ clickCount: 2 });
-  await page.mouse.up({ clickCount: 2 });
+  await button(page, 'End session').first().dispatchEvent('click', { detail: 2 });
   // Anything the second click started would finish before this.
   await button(page, 'Sign out').click();
   await atLogin(page);

@@ -40,6 +40,7 @@ test('pages follow the profile at once when it is saved, and the browser without
   const email = 'ada@example.com';
   await signIn(page, service.url, email);
   allMatch(await timesOn(page), american);
+  expect(await page.locator('#events time').first().innerText()).not.toMatch(american);
   await saveProfile(page, 'de', 'Asia/Kolkata');
   allMatch(await timesOn(page), indian);
   await page.reload();
@@ -65,15 +66,4 @@ test('pages follow the profile at once when it is saved, and the browser without
   await saveProfile(page, '', '');
   allMatch(await timesOn(page), american);
   expect(errors).toEqual([]);
-});
-
-test('the account page says how long ago something was, and its date and time on hover', async () => {
-  const page = await newPage(inNewYork);
-  await page.clock.install();
-  await signIn(page, service.url, 'ago@example.com');
-  await page.clock.fastForward('03:00:00');
-  await page.reload();
-  const time = page.locator('#events').getByText('3 hours ago').last();
-  await time.waitFor();
-  expect(await time.getAttribute('title')).toMatch(american);
 });

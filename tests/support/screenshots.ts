@@ -2,7 +2,7 @@
 // starts its own service. Arguments select the states whose names start with one of them; `languages` takes the main states
 // in every language instead, and `readme` the picture of the README.
 
-import { mkdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { languages } from '@latchkey/contract/languages';
 import type { Page } from 'playwright-core';
@@ -28,12 +28,10 @@ if (wanted.includes('readme')) {
   process.exit(0);
 }
 
-/** Takes the pictures of the state that a page is in, and tells how many. */
-async function takePictures(
-  page: Page,
-  name: string,
-  schemes: readonly ('light' | 'dark')[],
-): Promise<number> {
+const schemes = wanted.includes('languages') ? (['light'] as const) : (['light', 'dark'] as const);
+let pictures = 0;
+
+async function takePictures(page: Page, name: string): Promise<void> {
   // What the pointer happens to be over would look different.
   await page.mouse.move(0, 0);
   for (const { name: look, viewport } of looks) {
@@ -43,37 +41,32 @@ async function takePictures(
       // Behind a dialog only the window is shown, not the whole page.
       const fullPage = (await page.locator('dialog:modal').count()) === 0;
       await page.screenshot({ path: join(directory, `${name}-${look}-${colorScheme}.png`), fullPage });
+      pictures++;
     }
   }
-  return looks.length * schemes.length;
 }
 
 if (wanted.includes('languages')) {
   const service = await startService();
-  let taken = 0;
   for (const language of languages) {
     const page = await newPage({ locale: language, reducedMotion: 'reduce' });
     for (const [name, open] of Object.entries(mainStates(service.url, language))) {
       await open(page);
-      taken += await takePictures(page, `${language}-${name}`, ['light']);
+      await takePictures(page, `${language}-${name}`);
     }
     await page.context().close();
   }
   await service.stop();
-  process.stdout.write(`${taken} pictures in artifacts/screenshots/\n`);
-  process.exit(0);
+} else {
+  if (wanted.length === 0) await rm(directory, { recursive: true, force: true });
+  const { service, states } = await openPageStates();
+  for (const [name, open] of Object.entries(states).filter(([state]) => isWanted(state))) {
+    const page = await newPage({ reducedMotion: 'reduce' });
+    await open(page);
+    await takePictures(page, name);
+    await page.context().close();
+  }
+  await service.stop();
 }
-
-if (wanted.length === 0) await rm(directory, { recursive: true, force: true });
-await mkdir(directory, { recursive: true });
-const { service, states } = await openPageStates();
-let pictures = 0;
-for (const [name, open] of Object.entries(states).filter(([state]) => isWanted(state))) {
-  const page = await newPage({ reducedMotion: 'reduce' });
-  await open(page);
-  pictures += await takePictures(page, name, ['light', 'dark']);
-  await page.context().close();
-}
-await service.stop();
 process.stdout.write(`${pictures} pictures in artifacts/screenshots/\n`);
 process.exit(0);
