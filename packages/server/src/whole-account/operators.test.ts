@@ -4,8 +4,10 @@ import { expect, test } from 'bun:test';
 import { deviceCodeGrantType } from '@latchkey/contract/tokens';
 import { addPasskey, isLive, newAuthenticator } from '#support/account.ts';
 import { type Answer, onBothDatabases, type TestApp, type Tokens } from '#support/app.ts';
+import { startDevice } from '#support/devices.ts';
 import { createdKey } from '#support/keys.ts';
 import { pagesOf } from '#support/pages.ts';
+import { accessTokenType, exchange } from '#support/runs.ts';
 import { loggedEvents } from '#support/security-log.ts';
 import { fresh } from '#support/shared.ts';
 
@@ -147,26 +149,22 @@ onBothDatabases('operators', (open) => {
     for (const token of [secret, secret.split(':')[1]!, id, user])
       expect((await t.ask('GET', '/me', { token })).body.error).toBe('invalid_token');
     const headers = { Authorization: authorization };
-    const subject_token_type = 'urn:ietf:params:oauth:token-type:access_token';
-    const exchange = {
-      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
-      subject_token: ada.access_token,
-      subject_token_type,
-      scope: 'profile',
-    };
-    const { device_code } = (await t.ask('POST', '/device')).body;
+    const { device_code } = await startDevice(t);
+    const wants = { by: authorization, scope: 'profile' };
+    const actor = { actor_token: secret, actor_token_type: accessTokenType };
     const grants: Record<string, string>[] = [
-      { ...exchange, subject_token: secret },
-      { ...exchange, subject_token: user },
-      { ...exchange, actor_token: secret, actor_token_type: subject_token_type },
       { grant_type: 'client_credentials', resource: 'https://tickets.example', scope: 'tickets.read' },
       { grant_type: 'password', username: 'ada@example.com', password: 'x' },
       { grant_type: deviceCodeGrantType, device_code },
     ];
-    for (const form of grants) {
-      const { status, body } = await t.ask('POST', '/token', { headers, form });
-      expect([form, status >= 400 && status < 500, body.access_token]).toEqual([form, true, undefined]);
-    }
+    const answers = [
+      await exchange(t, secret, wants),
+      await exchange(t, user, wants),
+      await exchange(t, ada.access_token, { ...wants, ...actor }),
+      ...(await Promise.all(grants.map((form) => t.ask('POST', '/token', { headers, form })))),
+    ];
+    for (const { status, body } of answers)
+      expect([status >= 400 && status < 500, body.access_token]).toEqual([true, undefined]);
     const { body } = await t.ask('POST', '/introspect', { headers, form: { token: ada.access_token } });
     expect([body.active, Object.keys(body).includes('email')]).toEqual([true, false]);
     const { events } = (await ask('GET', `/users/${user}/events`)).body;

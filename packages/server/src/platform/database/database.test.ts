@@ -275,27 +275,6 @@ test('a write of a transaction that fails unawaited fails the transaction on Pos
   expect(await idsOf(t)).toEqual(['a']);
 });
 
-test('two transactions that deadlock on PostgreSQL are retried until both commit', async () => {
-  const t = await openApp('postgres');
-  for (const id of ['a', 'b']) await t.ctx.db.single.run(insert(id), []);
-  const touch = (id: string) => `UPDATE organizations SET created_at = created_at + 1 WHERE id = '${id}'`;
-  let runs = 0;
-  const arrived = new Set<string>();
-  const unit = (first: string, second: string) =>
-    t.ctx.db.transaction(async (tx) => {
-      runs += 1;
-      await tx.run(touch(first), []);
-      // Wait until each holds the lock that the other one needs.
-      arrived.add(first);
-      await until(() => arrived.size >= 2, 'two connections');
-      await tx.run(touch(second), []);
-    });
-  expect(await settled([unit('a', 'b'), unit('b', 'a')])).toEqual(['fulfilled', 'fulfilled']);
-  expect(runs).toBeGreaterThan(2);
-  const rows = await t.ctx.db.read.run<{ created_at: number }>('SELECT created_at FROM organizations', []);
-  expect(rows.map((row) => row.created_at)).toEqual([3, 3]);
-});
-
 test('a statement may take as long as the options say', async () => {
   const url = await (await startPostgres()).createDatabase();
   const outcomes = [100, 5_000].map(async (statementTimeoutMs) => {
@@ -307,14 +286,17 @@ test('a statement may take as long as the options say', async () => {
   expect(await Promise.all(outcomes)).toEqual(['temporarily_unavailable', 'done']);
 });
 
-/** Makes PostgreSQL fail with this code after `seconds`. */
-const conflict = (code: string, seconds: number) =>
-  `DO $$ BEGIN PERFORM pg_sleep(${seconds}); RAISE EXCEPTION 'a conflict' USING ERRCODE = '${code}'; END $$`;
+/** Makes PostgreSQL fail with this code. */
+const conflict = (code: string) =>
+  `DO $$ BEGIN RAISE EXCEPTION 'a conflict' USING ERRCODE = '${code}'; END $$`;
 
-const codesOfConflict = { deadlock: '40P01', 'serialization failure': '40001', 'unique violation': '23505' };
-
-for (const [name, code] of Object.entries(codesOfConflict)) {
-  test(`a ${name} that repeats and takes a second each time becomes temporarily_unavailable within the retry limit`, async () => {
+test.each([
+  ['deadlock', '40P01'],
+  ['serialization failure', '40001'],
+  ['unique violation', '23505'],
+])(
+  'a %s that repeats and takes a second each time becomes temporarily_unavailable within the retry limit',
+  async (_, code) => {
     const t = await openApp('postgres');
     let attempts = 0;
     const time = new VirtualTime(0);
@@ -322,15 +304,15 @@ for (const [name, code] of Object.entries(codesOfConflict)) {
     const unit = db.transaction(async (tx) => {
       attempts += 1;
       time.advance(1_000);
-      await tx.run(conflict(code, 0), []);
+      await tx.run(conflict(code), []);
     });
     expect(await endOf(unit)).toBe('temporarily_unavailable');
     // The last attempt may start just before the limit, and takes its second.
     expect(time.clock()).toBeWithin(maxRetryMs, maxRetryMs + 1_000);
     expect(attempts).toBeWithin(2, 4);
     await db.close();
-  });
-}
+  },
+);
 
 test('a deadlock is attempted at most 8 times, and the eighth attempt may succeed', async () => {
   const t = await openApp('postgres');
@@ -338,18 +320,13 @@ test('a deadlock is attempted at most 8 times, and the eighth attempt may succee
     let attempts = 0;
     const unit = t.ctx.db.transaction(async (tx) => {
       attempts += 1;
-      if (attempts <= failures) await tx.run(conflict('40P01', 0), []);
+      if (attempts <= failures) await tx.run(conflict('40P01'), []);
     });
     const ended = await endOf(unit);
     return `${attempts} ${ended}`;
   };
   expect(await failing(7)).toBe('8 done');
   expect(await failing(100)).toBe('8 temporarily_unavailable');
-});
-
-test('opening an unreachable database fails', async () => {
-  for (const url of ['postgres://127.0.0.1:1/x', 'sqlite:/proc/nowhere/x.db'])
-    await expect(openDatabase(url, { log })).rejects.toThrow();
 });
 
 test('statements that were prepared before a migration are prepared anew, on every connection and in transactions', async () => {
