@@ -1,19 +1,9 @@
 // Where the command line keeps credentials, and that its single executable shares them.
 
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  latchkey,
-  latchkeyProcess,
-  loginAs,
-  makeHostile,
-  newHome,
-  program,
-  runIn,
-  storeLogin,
-  storeOf,
-} from '#support/cli.ts';
+import { latchkey, latchkeyProcess, loginAs, newHome, program, runIn, storeLogin } from '#support/cli.ts';
 import { hasSecretService, startFakeSecretService, startSecretService } from '#support/secret-service.ts';
 import { startService, temporaryDirectory } from '#support/service.ts';
 import { shared } from '#support/shared.ts';
@@ -92,31 +82,13 @@ test.skipIf(!canMount)(
   },
 );
 
-describe('a single executable', () => {
-  let file: string;
-
-  beforeAll(async () => {
-    file = process.env['LATCHKEY_TEST_CLI'] ?? join(temporaryDirectory(), 'latchkey');
-    if (existsSync(file)) return;
+test.skipIf(!hasSecretService)(
+  'a single executable shares sessions in the keychain with the program',
+  async () => {
+    const file = process.env['LATCHKEY_TEST_CLI'] ?? join(temporaryDirectory(), 'latchkey');
     const build = join(import.meta.dir, '../../tools/release/single-file.ts');
-    expect(await runIn(newHome(), [process.execPath, build, 'latchkey', file])).toMatchObject({ code: 0 });
-  });
-
-  test('works on its own, and files in the current directory have no effect', async () => {
-    const home = newHome({ LATCHKEY_SERVER: service.url, PATH: '/usr/bin:/bin' });
-    await storeLogin(home, service.url, 'single@example.com');
-    makeHostile(home, 'http://127.0.0.1:1');
-    const token = await runIn(home, [file, 'token']);
-    expect(token).toMatchObject({ code: 0, stderr: '' });
-    expect(token.stdout).toBe(`${(await storeOf(home, service.url).read())?.access_token}\n`);
-    expect((await runIn(home, [file, 'whoami'])).stdout).toContain('single@example.com');
-    expect((await runIn(home, [file, 'completion', 'bash'])).stdout).toContain('complete -F _latchkey');
-    expect((await runIn(home, [file, 'frobnicate'])).code).toBe(2);
-    const unset = { ...home, env: { ...home.env, LATCHKEY_SERVER: '' } };
-    expect((await runIn(unset, [file, 'whoami'])).stdout).toContain('single@example.com');
-  });
-
-  test.skipIf(!hasSecretService)('shares sessions in the keychain with the program', async () => {
+    if (!existsSync(file))
+      expect(await runIn(newHome(), [process.execPath, build, 'latchkey', file])).toMatchObject({ code: 0 });
     const keychain = await startSecretService(join(temporaryDirectory(), 'keyring'), 'password');
     const home = newHome({
       LATCHKEY_SERVER: service.url,
@@ -132,5 +104,5 @@ describe('a single executable', () => {
     expect((await runIn(home, [file, 'logout'])).code).toBe(0);
     expect((await latchkey(home, 'token')).code).toBe(3);
     await keychain.stop();
-  });
-});
+  },
+);

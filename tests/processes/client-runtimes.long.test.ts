@@ -11,7 +11,6 @@ import { startService, temporaryDirectory } from '#support/service.ts';
 import { shared } from '#support/shared.ts';
 
 const support = join(import.meta.dir, '../support');
-const serviceKey = 'svc_suite:secret';
 
 const service = shared(() => startService({ env: { LATCHKEY_ALLOWED_ORIGINS: other.url.origin } }));
 
@@ -20,7 +19,7 @@ const other = Bun.serve({
   port: 0,
   hostname: '127.0.0.1',
   idleTimeout: 60,
-  fetch: async (request) => {
+  fetch: (request) => {
     const headers = {
       'Access-Control-Allow-Origin': '*',
       'Access-Control-Allow-Headers': 'Authorization',
@@ -29,12 +28,6 @@ const other = Bun.serve({
     };
     if (request.method === 'OPTIONS') return new Response(null, { status: 204, headers });
     switch (new URL(request.url).pathname) {
-      case '/api/v1/auth/introspect': {
-        const isActive = new URLSearchParams(await request.text()).get('token') === 'lk_at_active';
-        const isKnown = request.headers.get('Authorization') === `Basic ${btoa(serviceKey)}`;
-        const active = { active: true, sub: 'usr_suite', sid: 'ses_suite', exp: Date.now() / 1000 + 60 };
-        return Response.json(isActive && isKnown ? active : { active: false }, { headers });
-      }
       case '/never':
         return new Promise<Response>(() => {});
       case '/redirect':
@@ -51,7 +44,7 @@ afterAll(() => other.stop(true));
 
 async function suiteOptions(): Promise<SuiteOptions> {
   const tokens = await loginByMail(service.url, 'suite@example.com');
-  return { server: service.url, tokens, introspection: other.url.origin, serviceKey };
+  return { server: service.url, tokens, other: other.url.origin };
 }
 
 async function bundled(target: 'node' | 'browser'): Promise<string> {
@@ -75,7 +68,6 @@ function expectPromisesKept(findings: Findings): void {
     refreshesWithLostAnswer: 2,
     sameKey: true,
     lastTokenWorks: 200,
-    verified: ['usr_suite', 'inactive'],
     wrongToken: 'invalid_token',
     namesTheRequest: true,
     neverAnswers: 'timeout',

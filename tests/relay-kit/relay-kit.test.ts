@@ -1,5 +1,6 @@
 // A relay kit: an attacker far away starts a login the moment a person clicks a link, and hopes for the session. The people do
-// whatever a page tells them. A dozen of them use the endpoints of the pages, and one a browser, which shows what there is to copy.
+// whatever a page tells them. A dozen of them use the endpoints of the pages, and one a browser, which shows what there is to copy. The page with the
+// code of `confirm` is in tests/browser/device.test.ts.
 
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { createApi } from '@latchkey/client/api';
@@ -9,12 +10,10 @@ import { openApp, type TestApp, type Tokens } from '#support/app.ts';
 import { asBrowser, commandLineRequest, redeem, requestOf } from '#support/authorize.ts';
 import { newPage } from '#support/browser.ts';
 import { codeOf } from '#support/client.ts';
-import { request } from '#support/http.ts';
 import { newAddress, phone, signedIn } from '#support/people.ts';
 import { authorizePath } from '#support/program.ts';
 import { startService } from '#support/service.ts';
 import { shared } from '#support/shared.ts';
-import { until } from '#support/until.ts';
 
 const people = 12;
 const attackersNetwork = '198.51.100.9';
@@ -172,26 +171,4 @@ test('in a browser, the way back to a computer where nothing listens shows no co
   await page.goBack();
   shown.push(page.url(), await page.locator('html').innerText());
   expect(shown.join('\n')).not.toContain('lk_ac_');
-});
-
-test('in a browser, a device code from afar shows the code that confirms it, and a warning never to tell it', async () => {
-  const env = {
-    LATCHKEY_DEVICE_LOGIN: 'confirm',
-    LATCHKEY_DEVICE_POLL_INTERVAL: '1',
-    LATCHKEY_TRUSTED_PROXIES: '127.0.0.1,::1',
-  };
-  const service = await startService({ env });
-  const page = await newPage(phone);
-  await signedIn(page, service.url, newAddress());
-  const headers = { 'X-Forwarded-For': attackersNetwork };
-  const json = { confirmation: true };
-  const { body } = await request(service.url, 'POST', '/device', { json, headers });
-  await page.goto(body.verification_uri_complete);
-  await page.locator('#approve[aria-disabled=false]').click();
-  await page.getByText('Never tell it to anyone').waitFor();
-  const confirmation_code = await page.locator('#confirmation-code').innerText();
-  const poll = (told: object) =>
-    request(service.url, 'POST', '/token', { json: { device_code: body.device_code, ...told }, headers });
-  expect((await poll({})).body.error).toBe('confirmation_required');
-  await until(async () => (await poll({ confirmation_code })).status === 200, 'the confirmation');
 });
