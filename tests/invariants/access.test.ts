@@ -28,79 +28,80 @@ const refusals: Readonly<Record<string, string>> = {
  * `profile`, `email`, `organizations`, `tickets`: devices with that scope. `bound`: a device with every scope that is bound
  * to a resource. `key`, `narrow`, `key@`: a key with every scope, with the scope profile, and bound to a resource. `cookie`:
  * a browser session in a cookie. `service`, `rights`: a service key without rights and with all of them. `run@`: a run that is bound
- * to a resource. `actor`: a token of a service that acts for no user.
+ * to a resource. `actor`: a token of a service that acts for no user. `allowed`, `foreign`: a cookie from a page of an allowed origin,
+ * and of any other.
  */
 const table = `
-                                 none    browser old     device  profile email   organiz tickets bound   key     narrow  key@    cookie  service rights  run@    actor
-verifyAuthorization              token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope
-approveAuthorization             token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope
-denyAuthorization                token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope
-getUserinfo                      token   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   token   token   scope   scope
-postUserinfo                     token   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   token   token   scope   scope
-issueIdToken                     token   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   token   token   scope   scope
-confirmSignOut                   origin  in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      origin  origin  scope   scope
-startDeviceAuthorization         in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-startDeviceAuthorization form    in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-issueToken                       in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-issueToken form                  in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-verifyDevice                     token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope
-approveDevice                    token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope
-denyDevice                       token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope
-startPasskeyRegistration         token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope
-registerPasskey                  token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope
-startPasskeyLogin                in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-loginWithPasskey                 in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-listPasskeys                     token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope
-renamePasskey                    token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope
-removePasskey                    token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope
-requestMagicLink                 in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-verifyMagicLink                  in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-previewMagicLink                 in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-refresh                          in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-refresh form                     in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-revoke                           token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope
-revoke form                      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-revoke own                       token   in      in      in      in      in      in      in      in      in      in      in      in      token   token   in      scope
-logout                           token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope
-logout own                       token   in      in      in      in      in      in      in      in      in      in      in      in      token   token   in      scope
-listSessions                     token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope
-revokeSession                    token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope
-revokeSession own                token   in      in      in      in      in      in      in      in      in      in      in      in      token   token   in      scope
-getProfile                       token   in      in      in      in      in      scope   scope   scope   in      in      scope   in      token   token   scope   scope
-updateProfile                    token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope
-deleteAccount                    token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope
-requestEmailChange               token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope
-verifyEmailChange                in      in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      in      in      scope   scope
-previewEmailChange               token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope
-previewNotice                    in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-disownNotice                     in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-listEvents                       token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope
-challengeKey                     token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope
-createKey                        token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope
-listKeys                         token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope
-removeKey                        token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope
-listScopes                       token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope
-listOrganizations                token   in      in      in      scope   scope   in      scope   scope   in      scope   scope   in      token   token   scope   scope
-putOrganization                  client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client
-deleteOrganization               client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client
-listMembers                      client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client
-getMember                        client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client
-putMember                        client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client
-removeMember                     client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client
-getUser                          client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client
-lookupUser                       client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client
-listUsers                        client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client
-listUserSessions                 client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client
-listUserEvents                   client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client
-reportOnAddress                  client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client
-listUserEmails                   client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client
-disableUser                      client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client
-enableUser                       client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client
-revokeUserSessions               client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client
-revokeUserSession                client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client
-introspect                       client  client  client  client  client  client  client  client  client  client  client  client  client  in      in      client  client
-introspect form                  client  client  client  client  client  client  client  client  client  client  client  client  client  in      in      client  client
-readFeed                         client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client
+                                 none    browser old     device  profile email   organiz tickets bound   key     narrow  key@    cookie  service rights  run@    actor   allowed foreign
+verifyAuthorization              token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope   origin  origin
+approveAuthorization             token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope   origin  origin
+denyAuthorization                token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope   origin  origin
+getUserinfo                      token   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   token   token   scope   scope   scope   origin
+postUserinfo                     token   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   token   token   scope   scope   scope   origin
+issueIdToken                     token   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   token   token   scope   scope   scope   origin
+confirmSignOut                   origin  in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      origin  origin  scope   scope   origin  origin
+startDeviceAuthorization         in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+startDeviceAuthorization form    in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+issueToken                       in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+issueToken form                  in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+verifyDevice                     token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope   in      origin
+approveDevice                    token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope   in      origin
+denyDevice                       token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope   in      origin
+startPasskeyRegistration         token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope   in      origin
+registerPasskey                  token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope   in      origin
+startPasskeyLogin                in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+loginWithPasskey                 in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+listPasskeys                     token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope   in      origin
+renamePasskey                    token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope   in      origin
+removePasskey                    token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope   in      origin
+requestMagicLink                 in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+verifyMagicLink                  in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+previewMagicLink                 in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+refresh                          in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+refresh form                     in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+revoke                           token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope   in      origin
+revoke form                      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+revoke own                       token   in      in      in      in      in      in      in      in      in      in      in      in      token   token   in      scope   in      origin
+logout                           token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope   in      origin
+logout own                       token   in      in      in      in      in      in      in      in      in      in      in      in      token   token   in      scope   in      origin
+listSessions                     token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope   in      origin
+revokeSession                    token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope   in      origin
+revokeSession own                token   in      in      in      in      in      in      in      in      in      in      in      in      token   token   in      scope   in      origin
+getProfile                       token   in      in      in      in      in      scope   scope   scope   in      in      scope   in      token   token   scope   scope   in      origin
+updateProfile                    token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope   in      origin
+deleteAccount                    token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope   in      origin
+requestEmailChange               token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope   in      origin
+verifyEmailChange                in      in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      in      in      scope   scope   in      origin
+previewEmailChange               token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope   in      origin
+previewNotice                    in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+disownNotice                     in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+listEvents                       token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope   in      origin
+challengeKey                     token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope   in      origin
+createKey                        token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope   in      origin
+listKeys                         token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope   in      origin
+removeKey                        token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope   in      origin
+listScopes                       token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope   in      origin
+listOrganizations                token   in      in      in      scope   scope   in      scope   scope   in      scope   scope   in      token   token   scope   scope   in      origin
+putOrganization                  client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client  client  client
+deleteOrganization               client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client  client  client
+listMembers                      client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client  client  client
+getMember                        client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client  client  client
+putMember                        client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client  client  client
+removeMember                     client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client  client  client
+getUser                          client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client  client  client
+lookupUser                       client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client  client  client
+listUsers                        client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client  client  client
+listUserSessions                 client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client  client  client
+listUserEvents                   client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client  client  client
+reportOnAddress                  client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client  client  client
+listUserEmails                   client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client  client  client
+disableUser                      client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client  client  client
+enableUser                       client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client  client  client
+revokeUserSessions               client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client  client  client
+revokeUserSession                client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client  client  client
+introspect                       client  client  client  client  client  client  client  client  client  client  client  client  client  in      in      client  client  client  client
+introspect form                  client  client  client  client  client  client  client  client  client  client  client  client  client  in      in      client  client  client  client
+readFeed                         client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client  client  client
 `;
 
 const [header = '', ...rows] = table.trim().split('\n');
@@ -195,6 +196,8 @@ function pathOf(row: string, ownId: string): string {
 }
 
 const resource = 'https://tickets.example/api';
+const allowedOrigin = 'https://dashboard.example';
+const settings = { LATCHKEY_ALLOWED_ORIGINS: allowedOrigin };
 
 type Column = keyof Credentials['makers'];
 
@@ -222,6 +225,10 @@ class Credentials {
     const { key: token } = await createdKey(this.app, await this.#login(), access);
     return { token };
   };
+  readonly #cookie = async (headers: Record<string, string>): Promise<Ask> => ({
+    cookie: await cookieByMail(this.app, `person-${this.people++}@example.com`),
+    headers,
+  });
   readonly #service = async (...rights: ServiceRight[]): Promise<Ask> => ({
     headers: { Authorization: await this.app.serviceAuthorization(...rights) },
   });
@@ -244,10 +251,7 @@ class Credentials {
     key: () => this.#key(),
     narrow: () => this.#key({ scope: 'profile' }),
     'key@': () => this.#key({ resource }),
-    cookie: async () => ({
-      cookie: await cookieByMail(this.app, `person-${this.people++}@example.com`),
-      headers: sameOrigin,
-    }),
+    cookie: () => this.#cookie(sameOrigin),
     service: () => this.#service(),
     rights: () => this.#service(...serviceRights),
     'run@': async () => {
@@ -267,6 +271,8 @@ class Credentials {
       });
       return { token: body.access_token };
     },
+    allowed: () => this.#cookie({ Origin: allowedOrigin }),
+    foreign: () => this.#cookie({ Origin: 'https://evil.example' }),
   };
 
   make = (column: Column): Promise<Ask> => this.makers[column]();
@@ -327,10 +333,10 @@ onBothDatabases('access', (open) => {
   let single: Credentials;
   let shared: ReadonlyMap<Column, Ask>;
   beforeAll(async () => {
-    lasting = new Credentials(await open());
+    lasting = new Credentials(await open({ settings }));
     await lasting.prepare();
     shared = await lasting.makeAll();
-    single = new Credentials(await open());
+    single = new Credentials(await open({ settings }));
     await single.prepare();
   });
   afterAll(async () => {

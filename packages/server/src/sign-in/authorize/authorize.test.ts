@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
-import { cookieByMail, disown, isLive, outcome, sameOrigin, subjects } from '#support/account.ts';
+import { disown, isLive, outcome, subjects } from '#support/account.ts';
 import { onBothDatabases, type TestApp, type Tokens } from '#support/app.ts';
 import {
   appLogin,
@@ -14,8 +14,6 @@ import {
 import { loggedEvents } from '#support/security-log.ts';
 import { changeService, declareService, type TestService } from '#support/services.ts';
 import { revokeService } from '../../sessions/ending.ts';
-
-const allowedOrigin = 'https://dashboard.example';
 
 onBothDatabases('authorization requests', (open, dialect) => {
   let app: TestApp;
@@ -38,7 +36,7 @@ onBothDatabases('authorization requests', (open, dialect) => {
     const host = `127.0.0.1:${resources.port}`;
     clientId = `http://${host}/client`;
     app = await open({
-      settings: { LATCHKEY_CLIENT_HOSTS: host, LATCHKEY_ALLOWED_ORIGINS: allowedOrigin },
+      settings: { LATCHKEY_CLIENT_HOSTS: host },
     });
     service = await declareService(app.ctx, { name: 'Charts', redirectUris: [redirectUri] });
     trusted = await declareService(app.ctx, { name: 'Own', redirectUris: [redirectUri], isTrusted: true });
@@ -301,20 +299,6 @@ onBothDatabases('authorization requests', (open, dialect) => {
     const old = await asBrowser(app, tokens, 'approve', request);
     expect(outcome(old)).toBe('401 insufficient_user_authentication');
     expect((await asBrowser(app, tokens, 'deny', request)).status).toBe(200);
-  });
-
-  // What shows that a page is our own: platform/http/origin.test.ts.
-  test('a cookie is taken from our own pages only, not even from those of an allowed origin', async () => {
-    const cookie = await cookieByMail(app, 'ada@example.com');
-    const json = requestOf(service.id);
-    for (const path of ['verify', 'approve', 'deny'])
-      for (const [headers, expected] of [
-        [sameOrigin, '200'],
-        [{ Origin: allowedOrigin }, '403 origin_not_allowed'],
-      ] as const)
-        expect(outcome(await app.ask('POST', `/authorize/${path}`, { cookie, headers, json }))).toBe(
-          expected,
-        );
   });
 
   // How often it is fetched at most is tested in page.test.ts.
