@@ -6,7 +6,7 @@ import { newIdempotencyKey } from '@latchkey/client/credentials';
 import { operations } from '@latchkey/client/operations';
 import type { IssuedToken, TokenSet } from '@latchkey/contract/tokens';
 import { type Authenticator, createAuthenticator } from '#support/authenticator.ts';
-import { accessTokenType } from '#support/runs.ts';
+import { exchangeForm } from '#support/http.ts';
 import type { StartedSession } from './history.ts';
 import { findMail, mailIdOf, type SignInMail } from './mails.ts';
 import type { LiveToken } from './recorder.ts';
@@ -214,12 +214,7 @@ export class Person {
   /** Starts a run, and sometimes a nested one. Only services verify their tokens. */
   async #startRuns({ session: parent, text }: LiveToken): Promise<void> {
     const { recorder, random } = this.#world;
-    const body = new URLSearchParams({
-      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
-      subject_token: text,
-      subject_token_type: accessTokenType,
-      scope: 'profile',
-    });
+    const body = new URLSearchParams(exchangeForm(text, 'profile'));
     const { result, sentAt } = await this.#ask('run', (api) =>
       api.send(operations.issueToken.path, { method: 'POST', body }),
     );

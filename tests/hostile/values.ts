@@ -49,7 +49,7 @@ export function hostileJson(random: Random, depth = 3): string {
   if (depth > 0 && random.oneIn(4)) {
     const members = Array.from(
       { length: random.below(4) },
-      () => `${jsonText(hostileName(random))}:${hostileJson(random, depth - 1)}`,
+      () => `${JSON.stringify(hostileName(random))}:${hostileJson(random, depth - 1)}`,
     );
     return `{${members.join(',')}}`;
   }
@@ -57,11 +57,8 @@ export function hostileJson(random: Random, depth = 3): string {
   if (random.oneIn(40)) return '{"a":'.repeat(random.pick([100, 1_000, 10_000]));
   if (random.oneIn(3)) return random.pick(numbers);
   if (random.oneIn(4)) return random.pick(['null', 'true', 'false', 'undefined', "'x'", '""', '{}', '[]']);
-  return jsonText(hostileText(random));
+  return JSON.stringify(hostileText(random));
 }
 
 const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'length', '', ' ', '$where', 'a.b'];
 const hostileName = (random: Random): string => random.pick([...names, marker]);
-
-/** JSON of a text: escaped as usual, or with every character escaped, or with a broken escape. */
-export const jsonText = (text: string): string => JSON.stringify(text);

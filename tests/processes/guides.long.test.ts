@@ -17,7 +17,7 @@ import {
   startBlock,
   type Terminal,
 } from '#support/guides.ts';
-import { loginByMail, refreshesDuring, request } from '#support/http.ts';
+import { exchangeForm, loginByMail, refreshesDuring, request } from '#support/http.ts';
 import { reservePort } from '#support/reserved-port.ts';
 import { startService, type TestService } from '#support/service.ts';
 import { fresh } from '#support/shared.ts';
@@ -152,10 +152,7 @@ test('with nothing but HTTP, a shell program and a Python service tell good toke
   // A token that is restricted in a way that no example enforces.
   const restriction = [{ type: 'deployment', active: true, scope: 'projects:read' }];
   const form = new URLSearchParams({
-    grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
-    subject_token: token,
-    subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
-    scope: 'projects:read',
+    ...exchangeForm(token, 'projects:read'),
     authorization_details: JSON.stringify(restriction),
   });
   const response = await fetch(`${reader.service.url}/api/v1/auth/token`, { method: 'POST', body: form });

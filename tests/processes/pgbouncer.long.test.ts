@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawnSync } from 'bun';
-import { loginByMail, request } from '#support/http.ts';
+import { exchangeForm, loginByMail, request } from '#support/http.ts';
 import { startPostgres } from '#support/postgres.ts';
 import { reservePort } from '#support/reserved-port.ts';
 import { launch, registerService, startService, temporaryDirectory, untilReady } from '#support/service.ts';
@@ -85,14 +85,8 @@ test.skipIf(!program)('signing in, refreshing, runs and the feed work through Pg
     const device = () => request(service.url, 'POST', '/device');
     expect(await statuses(device)).toEqual(new Set([200]));
   }
-  const exchange = {
-    grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
-    subject_token: tokens.access_token,
-    subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
-    resource,
-    scope: 'projects:read',
-  };
-  expect((await request(service.url, 'POST', '/token', { form: exchange })).status).toBe(200);
+  const form = { ...exchangeForm(tokens.access_token, 'projects:read'), resource };
+  expect((await request(service.url, 'POST', '/token', { form })).status).toBe(200);
 
   const ask = { headers: key, json: { returnImmediately: true } };
   const before = await request(service.url, 'POST', '/feed', ask);

@@ -3,7 +3,7 @@
 import { operations } from '@latchkey/client/operations';
 import type { FeedAnswer } from '@latchkey/contract/feed';
 import type { IssuedToken, TokenSet } from '@latchkey/contract/tokens';
-import { accessTokenType } from '#support/runs.ts';
+import { exchangeForm } from '#support/http.ts';
 import { basic } from '#support/services.ts';
 import { until } from '#support/until.ts';
 import type { Load } from './load.ts';
@@ -88,12 +88,7 @@ async function useKey({ load }: World, accessToken: string): Promise<void> {
 
 /** A run within a session, and what a service learns about both. */
 async function startRun({ load, serviceKey }: World, accessToken: string): Promise<void> {
-  const body = new URLSearchParams({
-    grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
-    subject_token: accessToken,
-    subject_token_type: accessTokenType,
-    scope: 'profile',
-  });
+  const body = new URLSearchParams(exchangeForm(accessToken, 'profile'));
   const answer = await load.send(200, operations.issueToken.path, { method: 'POST', body });
   const { access_token } = JSON.parse(answer) as IssuedToken;
   const headers = { Authorization: basic(serviceKey) };

@@ -22,7 +22,7 @@ import { type AccountScene, retryKey, rowsOf } from './account-scene.ts';
 import type { Answer, Ask, TestApp } from './app.ts';
 import { base64url, coseKey } from './authenticator.ts';
 import { redeem, requestOf } from './authorize.ts';
-import { accessTokenType } from './runs.ts';
+import { exchangeForm } from './http.ts';
 import { addMember } from './services.ts';
 import { until } from './until.ts';
 
@@ -262,8 +262,6 @@ export const digestWindowSeconds = 3_600;
 const sweepBatchSize = 500;
 const untilEverythingExpiresSeconds = 10 * 365 * 86_400;
 
-const exchangeForm = { grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange', scope: 'profile' };
-
 /** Redeems a code as the application of the scene. */
 export const redeemAs = (
   node: TestApp,
@@ -329,7 +327,7 @@ const others: Record<string, Operation> = {
     'issueToken',
     event('run_started'),
     ({ tokens, application }) => ({
-      form: { ...exchangeForm, subject_token: tokens.access_token, subject_token_type: accessTokenType },
+      form: exchangeForm(tokens.access_token, 'profile'),
       headers: { Authorization: application.authorization },
     }),
     withTheAccount,
@@ -337,7 +335,7 @@ const others: Record<string, Operation> = {
   'exchange by a page': request(
     'issueToken',
     event('run_started'),
-    ({ browser }) => ({ ...browser, form: exchangeForm }),
+    ({ browser }) => ({ ...browser, form: exchangeForm(undefined, 'profile') }),
     withTheAccount,
   ),
   'refresh with a stolen token': request(

@@ -133,3 +133,12 @@ export async function refreshesDuring(
   const { rotated = 0, retry = 0, ...others } = seen;
   return { rotated, retry, ...others };
 }
+
+export const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
+
+/** The parameters of an exchange of this access token, or of the session of a page. */
+export const exchangeForm = (token?: string, scope?: string) => ({
+  grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+  ...(token === undefined ? {} : { subject_token: token, subject_token_type: accessTokenType }),
+  ...(scope === undefined ? {} : { scope }),
+});

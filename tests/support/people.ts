@@ -4,7 +4,17 @@ import { expect } from 'bun:test';
 import type { BrowserContext, BrowserContextOptions, Locator, Page, Request } from 'playwright-core';
 import type { Authenticator } from './authenticator.ts';
 import { untilLoaded } from './browser.ts';
-import { codeIn, linkIn, linkTokenIn, loginByMail, mailAbout, mailsSoFar, mailTo, request } from './http.ts';
+import {
+  codeIn,
+  exchangeForm,
+  linkIn,
+  linkTokenIn,
+  loginByMail,
+  mailAbout,
+  mailsSoFar,
+  mailTo,
+  request,
+} from './http.ts';
 
 /** A phone in dark mode. */
 export const phone = {
@@ -153,13 +163,7 @@ export const alter = (page: Page, path: string, members: object): Promise<unknow
 
 /** Starts a run within a session, as a program does for itself; returns its access token. */
 export async function startRun(url: string, token: string, scope: string): Promise<string> {
-  const form = {
-    grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
-    subject_token: token,
-    subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
-    scope,
-  };
-  const { status, body } = await request(url, 'POST', '/token', { form });
+  const { status, body } = await request(url, 'POST', '/token', { form: exchangeForm(token, scope) });
   expect(status).toBe(200);
   return body.access_token;
 }

@@ -6,11 +6,9 @@ import type { Dialect } from '../../packages/server/src/platform/database/execut
 import type { Registration } from '../../packages/server/src/services/registration.ts';
 import { outcome } from './account.ts';
 import { type Answer, type AppOptions, sharedNodes, type TestApp } from './app.ts';
+import { exchangeForm } from './http.ts';
 import { declareService } from './services.ts';
 import { shared } from './shared.ts';
-
-const exchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange';
-export const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
 
 /** The parameters of an exchange, and who sends it. */
 export interface Exchange {
@@ -28,8 +26,7 @@ export function exchange(
   { by, cookie, headers, ...parameters }: Exchange = {},
 ): Promise<Answer> {
   const form = {
-    grant_type: exchangeGrant,
-    ...(token === undefined ? {} : { subject_token: token, subject_token_type: accessTokenType }),
+    ...exchangeForm(token),
     ...Object.fromEntries(
       Object.entries(parameters).map(([name, value]) => [
         name,

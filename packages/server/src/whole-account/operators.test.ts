@@ -5,9 +5,10 @@ import { deviceCodeGrantType } from '@latchkey/contract/tokens';
 import { addPasskey, isLive, newAuthenticator } from '#support/account.ts';
 import { type Answer, onBothDatabases, type TestApp, type Tokens } from '#support/app.ts';
 import { startDevice } from '#support/devices.ts';
+import { accessTokenType } from '#support/http.ts';
 import { createdKey } from '#support/keys.ts';
 import { pagesOf } from '#support/pages.ts';
-import { accessTokenType, exchange } from '#support/runs.ts';
+import { exchange } from '#support/runs.ts';
 import { loggedEvents } from '#support/security-log.ts';
 import { fresh } from '#support/shared.ts';
 

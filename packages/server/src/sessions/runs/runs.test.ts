@@ -1,8 +1,9 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { newAddress, outcome } from '#support/account.ts';
 import { onBothDatabases, type TestApp, type Tokens } from '#support/app.ts';
+import { accessTokenType } from '#support/http.ts';
 import { createdKey } from '#support/keys.ts';
-import { accessTokenType, agentsUri, exchange, refreshRun, runScene, ticketsUri } from '#support/runs.ts';
+import { agentsUri, exchange, refreshRun, runScene, ticketsUri } from '#support/runs.ts';
 import { declareService } from '#support/services.ts';
 
 const filesUri = 'https://files.example/api';
