@@ -49,31 +49,27 @@ test('summer time counts', () => {
   expect(offsetName(new Date('2026-12-01T12:00:00Z'), 'Europe/London')).toBe('UTC');
 });
 
-test.each([
-  [0, 'just now'],
-  [-59, 'just now'],
-  [-60, '1 minute ago'],
-  [-3599, '59 minutes ago'],
-  [-3 * 3600, '3 hours ago'],
-  [-86_400, 'yesterday'],
-  [-30 * 86_400, '30 days ago'],
-  [-31 * 86_400, undefined],
-  [30, 'in a moment'],
-  [86_400, 'tomorrow'],
-  [20 * 86_400, 'in 20 days'],
-  [400 * 86_400, undefined],
-])('%p seconds from now is %p', (seconds, text) => {
-  const words = { language: 'en', justNow: 'just now', inAMoment: 'in a moment' };
-  expect(writeAgo(new Date(time.getTime() + seconds * 1000), time, words)).toEqual(text);
-});
+const words = {
+  en: { language: 'en', justNow: 'just now', inAMoment: 'in a moment' },
+  de: { language: 'de', justNow: 'gerade eben', inAMoment: 'gleich' },
+} as const;
 
-test('how long ago is said in the language of the sentence around it', () => {
-  const words = { language: 'de', justNow: 'gerade eben', inAMoment: 'gleich' };
-  const ago = (seconds: number) => writeAgo(new Date(time.getTime() - seconds * 1000), time, words);
-  expect([ago(0), ago(60), ago(2 * 86_400), ago(-1)]).toEqual([
-    'gerade eben',
-    'vor 1 Minute',
-    'vorgestern',
-    'gleich',
-  ]);
+test.each<[number, string | undefined, keyof typeof words]>([
+  [0, 'just now', 'en'],
+  [-59, 'just now', 'en'],
+  [-60, '1 minute ago', 'en'],
+  [-3599, '59 minutes ago', 'en'],
+  [-3 * 3600, '3 hours ago', 'en'],
+  [-86_400, 'yesterday', 'en'],
+  [-30 * 86_400, '30 days ago', 'en'],
+  [-31 * 86_400, undefined, 'en'],
+  [30, 'in a moment', 'en'],
+  [86_400, 'tomorrow', 'en'],
+  [20 * 86_400, 'in 20 days', 'en'],
+  [400 * 86_400, undefined, 'en'],
+  [0, 'gerade eben', 'de'],
+  [-60, 'vor 1 Minute', 'de'],
+  [1, 'gleich', 'de'],
+])('%p seconds from now is %p, in the language of the sentence around it (%s)', (seconds, text, language) => {
+  expect(writeAgo(new Date(time.getTime() + seconds * 1000), time, words[language])).toEqual(text);
 });

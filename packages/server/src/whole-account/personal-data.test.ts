@@ -10,11 +10,9 @@ import {
 } from '#support/account.ts';
 import { type AccountScene, prepareAccount, prepareDatabase } from '#support/account-scene.ts';
 import { onBothDatabases, type TestApp, type Tokens } from '#support/app.ts';
-import { addMember, createOrganization } from '#support/services.ts';
 import { fresh } from '#support/shared.ts';
-import { findAccountByEmail } from '../identity/account/account.ts';
 import type { Dialect } from '../platform/database/executor.ts';
-import { deleteAccount, exportPersonalData } from './personal-data.ts';
+import { exportPersonalData } from './personal-data.ts';
 
 const ada = 'Ada@example.com';
 const bob = 'bob@example.com';
@@ -120,20 +118,6 @@ onBothDatabases('deleting an account', (open, dialect) => {
       expect((await app.ask('GET', '/passkeys', { token })).body.passkeys).toEqual([]);
     }
     await Promise.all([app.close(), beside.close()]);
-  });
-
-  test('the only owner of an organization cannot be deleted, not even by the operator, until there is another', async () => {
-    const [tokens] = [await app.login(ada), await app.login(bob)];
-    await createOrganization(app.ctx, 'acme', 'Acme');
-    await addMember(app.ctx, 'acme', await findAccountByEmail(app.ctx, ada), 'owner');
-    await addMember(app.ctx, 'acme', await findAccountByEmail(app.ctx, bob), 'admin');
-    const refused = await deleteOwn(app, tokens);
-    expect(outcome(refused)).toBe('409 conflict');
-    expect(refused.body.error_description).toContain('acme');
-    await expect(deleteAccount(app.ctx, ada)).rejects.toMatchObject({ code: 'conflict' });
-    expect(await isLive(app, tokens)).toBe(true);
-    await addMember(app.ctx, 'acme', await findAccountByEmail(app.ctx, bob), 'owner');
-    expect(outcome(await deleteOwn(app, tokens))).toBe('204');
   });
 });
 

@@ -55,22 +55,6 @@ test('a Host header that no URL can have is not an error of the service', async 
   }
 });
 
-test.each(['announced', 'chunked'])('a body of 10 MB (%s) gets the 413 error object', async (how) => {
-  const blob = new Blob([new Uint8Array(10 * 1024 * 1024)]);
-  const answer = await fetch(`${service.url}/api/v1/auth/magic_link`, {
-    method: 'POST',
-    body: how === 'announced' ? blob : blob.stream(),
-    headers: { 'Content-Type': 'application/json', 'X-Request-Id': `big-${how}` },
-  });
-  expect([answer.status, answer.headers.get('Cache-Control')]).toEqual([413, 'no-store']);
-  expect(await answer.json()).toEqual({
-    error: 'payload_too_large',
-    error_description: expect.stringContaining('65536'),
-    request_id: `big-${how}`,
-  });
-  expect(await isAlive()).toBe(true);
-});
-
 test('a Content-Length over the limit is refused without waiting for the body', async () => {
   const answer = await exchangeBytes(
     'POST /api/v1/auth/device HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9999999\r\n\r\n',

@@ -76,22 +76,6 @@ onBothDatabases('the language of mails', (open, dialect) => {
     }
   });
 
-  test('neither the response nor the statements of a request tell whether its address has an account', async () => {
-    const { access_token: token } = await app.login('ada@example.com');
-    await app.ask('PATCH', '/me', { token, json: { locale: 'de' } });
-    await app.mails();
-    const seen = async (email: string) => {
-      const before = app.statements.length;
-      const { status, body, headers } = await requested(app, email, 'fr');
-      const statements = app.statements.slice(before);
-      const names = [...headers.keys()].sort();
-      return { status, names, body: { ...body, request: body.request.length }, statements };
-    };
-    const known = await seen('ada@example.com');
-    expect(known).toEqual(await seen('eve@example.com'));
-    expect(known.statements.join()).not.toContain('"users"');
-  });
-
   // The others choose the words of a mail from the same rows.
   if (dialect === 'postgres') return;
 
