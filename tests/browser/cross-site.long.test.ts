@@ -25,13 +25,9 @@ const posts = [
 ];
 
 /** Requests that change something with only a cookie, and two that read. */
-const calls: [method: string, path: string][] = [
-  ['GET', '/me'],
-  ['GET', '/sessions'],
-  ['DELETE', '/logout'],
-  ['DELETE', '/me'],
-  ['PATCH', '/me'],
-  ...posts.map((path): [string, string] => ['POST', path]),
+const calls = [
+  ...['GET /me', 'GET /sessions', 'DELETE /logout', 'DELETE /me', 'PATCH /me'],
+  ...posts.map((path) => `POST ${path}`),
 ];
 
 const paths = ['login', 'account', 'device', 'authorize', 'sign-out', 'magic-link', 'not-me', 'verify-email'];
@@ -70,7 +66,8 @@ describe.each([
 
   test('can neither read nor change anything with fetch', async () => {
     const { page, isStillSignedIn } = await openAttack();
-    for (const [method, path] of calls) {
+    for (const call of calls) {
+      const [method = '', path = ''] = call.split(' ');
       for (const mode of ['cors', 'no-cors'] as const) {
         const read = await page.evaluate(
           async ([url, method, mode]) => {
@@ -85,7 +82,7 @@ describe.each([
           },
           [api(path), method, mode] as const,
         );
-        expect([method, path, mode, read]).toEqual([method, path, mode, '']);
+        expect([call, mode, read]).toEqual([call, mode, '']);
       }
     }
     await isStillSignedIn();

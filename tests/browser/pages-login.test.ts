@@ -10,8 +10,6 @@ import {
   alerted,
   button,
   changesBy,
-  cookiesBlocked,
-  disableCookies,
   newAddress,
   phone,
   pressed,
@@ -152,13 +150,14 @@ test('shows the sign-in form even if the service does not answer in time, and pr
 
 test('with cookies disabled, says so before requesting an email, using a passkey or spending a link', async () => {
   const page = await newPage(phone);
-  await disableCookies(page);
+  const cdp = await page.context().newCDPSession(page);
+  await cdp.send('Emulation.setDocumentCookieDisabled', { disabled: true });
   const changes = changesBy(page.context());
   for (const name of ['Email me a link', 'Sign in with a passkey']) {
     await page.goto(`${service.url}/login`);
     await addressIn(page).fill('ada@example.com');
     await pressed(page, name);
-    await alerted(page, cookiesBlocked);
+    await alerted(page, 'Your browser is blocking cookies');
     expect(await addressIn(page).inputValue()).toBe('ada@example.com');
   }
   const email = newAddress();
@@ -167,6 +166,6 @@ test('with cookies disabled, says so before requesting an email, using a passkey
   await page.goto(link);
   await addressIn(page).fill(email);
   await pressed(page, 'Sign in');
-  await alerted(page, cookiesBlocked);
+  await alerted(page, 'Your browser is blocking cookies');
   expect([changes, page.url()]).toEqual([[], link]);
 });

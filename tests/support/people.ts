@@ -240,15 +240,6 @@ export async function addAuthenticator(page: Page, { canVerify = true } = {}) {
   };
 }
 
-/** Disables cookies as the settings of a browser do. */
-export async function disableCookies(page: Page): Promise<void> {
-  const cdp = await page.context().newCDPSession(page);
-  await cdp.send('Emulation.setDocumentCookieDisabled', { disabled: true });
-}
-
-/** What a page says then. */
-export const cookiesBlocked = 'Your browser is blocking cookies';
-
 const maxTabs = 40;
 
 /**

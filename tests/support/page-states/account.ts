@@ -99,12 +99,6 @@ export const accountStates = (url: string): PageStates => ({
     await page.getByRole('status').getByText('Loading…').waitFor();
     await headed(page, 'Activity');
   },
-  'account-loading-profile': async (page) => {
-    await signIn(page, url, 'new@example.com');
-    await page.route('**/auth/me', () => {});
-    await page.reload();
-    await headed(page, 'Your account');
-  },
   'account-failed-parts': async (page) => {
     await signIn(page, url, 'new@example.com');
     await page.route('**/auth/passkeys', (route) => route.abort());

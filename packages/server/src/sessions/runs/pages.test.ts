@@ -56,35 +56,28 @@ onBothDatabases('runs of pages', (open, dialect) => {
     const meant = (login: Tokens, wants = {}) =>
       run(login.access_token, { scope, resource: agentsUri, expires_in: '60', ...wants });
 
-    test('gives its place to the run of that service', async () => {
+    test('gives its place to the run of that service, and never more than it allows itself', async () => {
       const login = await app.login(newAddress());
-      const handed = await meant(login);
+      const own = { scope: 'profile', authorization_details: [{ type: 'a' }] };
+      const handed = await meant(login, own);
       const inner = await run(handed.access_token);
-      const taken = await run(handed.access_token, { by: agents.authorization, expires_in: '3600' });
-      expect(taken).toMatchObject({ expires_in: 3600, scope });
-      expect(await facts(taken.access_token)).toMatchObject({
-        act: { sub: agents.id },
-        aud: agentsUri,
-        within: [await idFor(login.access_token)],
-      });
-      for (const { access_token } of [handed, inner])
-        expect(await facts(access_token)).toEqual({ active: false });
-      app.pass(61);
-      expect((await refreshRun(app, taken.refresh_token, agents.authorization)).status).toBe(200);
-    });
-
-    test('never gives more than it allows itself', async () => {
-      const login = await app.login(newAddress());
-      const handed = await meant(login, { scope: 'profile', authorization_details: [{ type: 'a' }] });
       const by = agents.authorization;
       expect(outcome(await exchange(app, handed.access_token, { by, scope }))).toBe('400 invalid_scope');
       const authorization_details = [{ type: 'b' }];
       expect(outcome(await exchange(app, handed.access_token, { by, authorization_details }))).toBe(
         '400 invalid_authorization_details',
       );
-      const taken = await run(handed.access_token, { by, resource: ticketsUri });
-      expect(taken).toMatchObject({ scope: 'profile', authorization_details: [{ type: 'a' }] });
-      expect(await facts(taken.access_token, tickets)).toMatchObject({ aud: ticketsUri });
+      const taken = await run(handed.access_token, { by, resource: ticketsUri, expires_in: '3600' });
+      expect(taken).toMatchObject({ expires_in: 3600, ...own });
+      expect(await facts(taken.access_token, tickets)).toMatchObject({
+        act: { sub: agents.id },
+        aud: ticketsUri,
+        within: [await idFor(login.access_token)],
+      });
+      for (const { access_token } of [handed, inner])
+        expect(await facts(access_token)).toEqual({ active: false });
+      app.pass(61);
+      expect((await refreshRun(app, taken.refresh_token, by)).status).toBe(200);
     });
 
     test('gives its place once, however many exchanges race', async () => {
@@ -104,7 +97,8 @@ onBothDatabases('runs of pages', (open, dialect) => {
       const second = await run(first.access_token, { by: tickets.authorization });
       const handed = await run(second.access_token, { resource: agentsUri });
       const taken = await run(handed.access_token, { by: agents.authorization });
-      expect((await facts(taken.access_token)).within).toHaveLength(3);
+      const { aud, within } = await facts(taken.access_token);
+      expect([aud, within.length]).toEqual([agentsUri, 3]);
       for (const wants of [{}, { by: agents.authorization }])
         expect(outcome(await exchange(app, taken.access_token, wants))).toBe('409 conflict');
     });
