@@ -1,5 +1,4 @@
 import { expect, test } from 'bun:test';
-import { askForAddress } from '#support/account.ts';
 import { onBothDatabases } from '#support/app.ts';
 import { shared } from '#support/shared.ts';
 import { listUsers } from './users.ts';
@@ -33,20 +32,6 @@ onBothDatabases('an address with an international domain', (open) => {
       expect((await listUsers(app.ctx, { search: text, limit: 9 })).users.map((user) => user.id)).toContain(
         id,
       );
-  });
-
-  test('cannot be taken by another account in another spelling', async () => {
-    const { id } = await profile(typed);
-    expect(await askForAddress(app, await app.login('other@example.com'), ascii)).toBe('');
-    expect((await profile(ascii)).id).toBe(id);
-  });
-
-  test('is deleted with its mails, in whatever spelling they were requested', async () => {
-    const { access_token: token } = await app.login('eva@b\u00fccher.example');
-    await app.login('eva@xn--bcher-kva.example');
-    expect((await app.ask('DELETE', '/me', { token })).status).toBe(204);
-    const left = "SELECT recipient FROM outbox WHERE recipient LIKE 'eva@%'";
-    expect(await app.ctx.db.read.run(left, [])).toHaveLength(1);
   });
 
   test('may sign up where its domain is allowed, in either spelling', async () => {

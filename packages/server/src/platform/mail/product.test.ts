@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { fillText } from '@latchkey/contract/texts';
-import { addPasskey, newAuthenticator, outcome, tokenIn } from '#support/account.ts';
+import { addPasskey, newAuthenticator, outcome, signInByMail, tokenIn } from '#support/account.ts';
 import { type Mail, onBothDatabases, type TestApp, type Tokens } from '#support/app.ts';
 import { mailTexts } from './texts/texts.ts';
 
@@ -14,12 +14,6 @@ const settings = {
   LATCHKEY_REFRESH_REUSE_LEEWAY: '0',
   LATCHKEY_RATE_LIMITS: 'off, notices=1/3600',
 };
-
-async function signInFrom(app: TestApp, peer: string): Promise<Tokens> {
-  await app.ask('POST', '/magic_link', { json: { email: ada } });
-  const mail = (await app.mails()).find(({ to, token }) => to === ada && token);
-  return (await app.ask('POST', '/magic_link/verify', { json: { token: mail?.token }, peer })).body;
-}
 
 /** A stolen token, and a refresh that was repeated elsewhere. */
 async function misuseDevice(app: TestApp, tokens: Tokens): Promise<void> {
@@ -62,11 +56,11 @@ async function sendEverything(
   await app.ask('DELETE', `/passkeys/${passkey.id}`, { token: tokens.access_token });
   await changeAddress(app, tokens, subjectOfChange);
   // What is undone takes the notices with it that still wait.
-  for (const peer of ['198.51.100.7', '203.0.113.9', '203.0.113.200']) await signInFrom(app, peer);
+  for (const peer of ['198.51.100.7', '203.0.113.9', '203.0.113.200']) await signInByMail(app, ada, { peer });
   app.pass(3601);
   const before = await app.mails();
-  const { access_token: token } = await signInFrom(app, '198.51.100.7');
-  expect(outcome(await app.ask('DELETE', '/me', { token }))).toBe('204');
+  const { body: login } = await signInByMail(app, ada, { peer: '198.51.100.7' });
+  expect(outcome(await app.ask('DELETE', '/me', { token: login.access_token }))).toBe('204');
   return [...before, ...(await app.mails())].filter((mail) => !former.has(mail));
 }
 
