@@ -69,10 +69,10 @@ export interface StartedSession {
  */
 export async function startSession(ctx: Context, tx: Executor, session: NewSession): Promise<StartedSession> {
   const { userId, client } = session;
-  const previousId = await findPreviousSession(ctx, tx, session);
+  const previous = await findPreviousSession(ctx, tx, session);
   const now = ctx.clock();
-  const ending = { id: previousId ?? '', user_id: userId, distrusted_as: null, now };
-  const [replaced] = previousId === undefined ? [] : await store.endSession(tx, ending);
+  const ending = { id: previous?.id ?? '', user_id: userId, distrusted_as: null, now };
+  const [replaced] = previous ? await store.endSession(tx, ending) : [];
   const { started, row } = newSession(ctx, session);
   // Pipelined, in this order: the insert makes its own place known.
   const [isNoticeDue, [inserted], log] = await Promise.all([
@@ -84,7 +84,8 @@ export async function startSession(ctx: Context, tx: Executor, session: NewSessi
   if (isNoticeDue) await notify(ctx, tx, noticeOf(session, started.id));
   await recordEvent(ctx, tx, signInEvent(session, started.id), log);
   if (replaced) {
-    await moveRuns(tx, { from: replaced.id, to: started.id, now });
+    // The runs of a session that has ended are over, and stay so.
+    if (previous?.isActive) await moveRuns(tx, { from: replaced.id, to: started.id, now });
     await recordEnd(ctx, tx, { userId, client }, replaced, { reason: 'replaced', by: started.id });
   }
   return started;
@@ -117,7 +118,9 @@ async function findPreviousSession(ctx: Context, tx: Executor, { userId, replace
   if (!previous) return undefined;
   const id = sessionIdOf(previous.subject);
   const [session] = await store.findSessionStatus(tx, { id });
-  return session?.user_id === userId ? id : undefined;
+  return session?.user_id === userId
+    ? { id, isActive: sessionStatus(session, ctx.clock()) === 'active' }
+    : undefined;
 }
 
 /** A session with its lifetimes and its first token generation, and the row that is to be inserted. */

@@ -149,6 +149,25 @@ onBothDatabases('runs of pages', (open, dialect) => {
         expect(await facts(access_token)).toEqual({ active: false });
     });
 
+    test('brings no run back whose login had expired', async () => {
+      const email = newAddress();
+      const cookie = await browserLogin(email);
+      const made = await acted(cookie);
+      const [login] = (await facts(made.access_token)).within;
+      // As after LATCHKEY_REFRESH_IDLE_TTL, where that is shorter than the life of a run.
+      const idle = `UPDATE sessions SET idle_expires_at = ${app.ctx.clock()} WHERE id = '${login}'`;
+      await app.ctx.db.single.run(idle, []);
+      const isOver = async () => {
+        expect(await facts(made.access_token)).toEqual({ active: false });
+        expect(outcome(await refreshRun(app, made.refresh_token, agents.authorization))).toBe(
+          '400 invalid_grant',
+        );
+      };
+      await isOver();
+      await browserLogin(email, cookie);
+      await isOver();
+    });
+
     test('leaves its runs within reach of the notice: disowning either session ends them', async () => {
       const email = newAddress();
       await browserLogin(email);
