@@ -23,6 +23,7 @@ test('authorization details are objects with a type, with anything else, of at m
   expect(limit).toBe(4096);
   for (const details of [[], anything, ofBytes(limit), ofBytes(limit, 'é')])
     expect(checkAuthorizationDetails(details)).toBe(details);
-  for (const details of [ofBytes(limit + 1), ofBytes(limit + 2, 'é')])
+  const deep = JSON.parse(`[{"type":"a","in":${'['.repeat(30_000)}${']'.repeat(30_000)}}]`);
+  for (const details of [ofBytes(limit + 1), ofBytes(limit + 2, 'é'), deep])
     expect(() => checkAuthorizationDetails(details)).toThrow('4096 bytes');
 });

@@ -206,8 +206,9 @@ export function checkAuthorizationDetails(requested: unknown): AuthorizationDeta
   const isWellFormed =
     Array.isArray(requested) &&
     requested.every(isDetail) &&
-    isExact(requested) &&
-    Buffer.byteLength(JSON.stringify(requested)) <= fieldLimits.authorizationDetailsBytes;
+    // First, because it also bounds how deep the details are nested.
+    Buffer.byteLength(JSON.stringify(requested)) <= fieldLimits.authorizationDetailsBytes &&
+    isExact(requested);
   if (isWellFormed) return requested;
   throw new AuthError(
     'invalid_authorization_details',
