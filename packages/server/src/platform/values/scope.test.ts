@@ -18,12 +18,17 @@ test('a scope that includes everything is everything, beside what everything doe
   expect(joinScope(['profile', 'email'])).toBe('profile email');
 });
 
-test('everything includes every name, and is within nothing but everything', () => {
+test('everything includes every name but those of an identity, and is within nothing but everything', () => {
   expect(includesAny('*', ['profile'])).toBe(true);
   expect(includesAny('email', ['profile', 'email'])).toBe(true);
   expect(includesAny('email', ['*'])).toBe(false);
   expect(isWithin('profile', '*')).toBe(true);
   expect(isWithin('*', 'profile')).toBe(false);
+  for (const name of ['openid', 'identity']) {
+    expect(isWithin(`profile ${name}`, '*')).toBe(false);
+    expect(isWithin(`profile ${name}`, `* ${name}`)).toBe(true);
+    expect(includesAny('*', [name])).toBe(false);
+  }
   expect(isWithin('email profile', 'profile email x')).toBe(true);
   expect(isWithin('email y', 'profile email x')).toBe(false);
   expect(isSameScope('a b', 'b a')).toBe(true);

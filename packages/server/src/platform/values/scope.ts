@@ -16,7 +16,7 @@ export function parseScope(scope: string): readonly string[] | undefined {
 export const holdsEverything = (scope: string): boolean => scope.startsWith(everything);
 
 /** Names that everything does not include: they ask for an identity. */
-const onlyByName = ['openid', 'identity'];
+export const onlyByName = ['openid', 'identity'];
 
 /** The normal form of a scope with these names: everything stands for all others that it includes. */
 export const joinScope = (names: readonly string[]): string =>
@@ -25,14 +25,17 @@ export const joinScope = (names: readonly string[]): string =>
     : names
   ).join(' ');
 
+/** Whether a scope holds a name. */
+const holds = (scope: string, name: string): boolean =>
+  (holdsEverything(scope) && !onlyByName.includes(name)) || scope.split(' ').includes(name);
+
 /** Whether a scope includes at least one of these names. */
 export const includesAny = (scope: string, names: readonly string[]): boolean =>
-  (holdsEverything(scope) && names.some((name) => !onlyByName.includes(name))) ||
-  scope.split(' ').some((name) => names.includes(name));
+  names.some((name) => holds(scope, name));
 
 /** Whether every name of one scope is in the other. */
 export const isWithin = (inner: string, outer: string): boolean =>
-  holdsEverything(outer) || inner.split(' ').every((name) => outer.split(' ').includes(name));
+  inner.split(' ').every((name) => holds(outer, name));
 
 /** Whether two scopes in their normal form hold the same names, in any order. */
 export const isSameScope = (one: string, other: string): boolean => sorted(one) === sorted(other);

@@ -32,6 +32,7 @@ onBothDatabases('token exchange', (open, dialect) => {
         scope: 'profile',
       });
       expect(answer.headers.get('Cache-Control')).toBe('no-store');
+      await requireRefused(login.access_token, '400 invalid_scope', [{ scope: 'openid profile' }]);
       const token = answer.body.access_token;
       const me = await app.ask('GET', '/me', { token });
       expect(me.body).toMatchObject({ name: expect.any(String) });

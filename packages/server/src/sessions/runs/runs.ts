@@ -8,7 +8,7 @@ import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError, conflict, invalidScope, invalidTarget } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-address.ts';
 import { canonicalJson } from '../../platform/values/json.ts';
-import { holdsEverything, isSameResource, isWithin } from '../../platform/values/scope.ts';
+import { holdsEverything, isSameResource, isWithin, onlyByName } from '../../platform/values/scope.ts';
 import { takeForUser } from '../../security-log/events/events.ts';
 import { checkAuthorizationDetails, holdAccess, resolveAccess } from '../../services/scopes.ts';
 import { authenticate, recordUse } from '../authentication.ts';
@@ -96,10 +96,8 @@ function requireExchangeable({ session }: RunSubject, service: CallingService | 
 const scopeMissing = () =>
   invalidScope('scope: is missing. A run needs one if its subject token allows everything.');
 
-/** Sessions whose `*` includes proving to other systems for whom the program acts. */
+/** Sessions whose `*` includes proving to other systems for whom the program acts: `identity`. */
 const signedInKinds: readonly RunSubject['session']['kind'][] = ['browser', 'device'];
-
-const asksForIdentity = (scope: string): boolean => scope.split(' ').includes('identity');
 
 /** @throws {AuthError} `invalid_scope` */
 function narrowedScope({ session, scope: parent }: RunSubject, requested: string | undefined): string {
@@ -107,10 +105,15 @@ function narrowedScope({ session, scope: parent }: RunSubject, requested: string
   const scope = requested ?? parent;
   if (scope.split(' ').includes(everything))
     throw invalidScope(`scope: a run cannot have the scope ${everything}`);
-  if (asksForIdentity(scope) && !asksForIdentity(parent) && !signedInKinds.includes(session.kind))
-    throw invalidScope('scope: identity is only within this scope if it is named there');
-  if (!isWithin(scope, parent)) throw invalidScope('scope: exceeds that of the session or key');
-  return scope;
+  const held =
+    holdsEverything(parent) && signedInKinds.includes(session.kind) ? `${parent} identity` : parent;
+  const excess = scope.split(' ').find((name) => !isWithin(name, held));
+  if (excess === undefined) return scope;
+  throw invalidScope(
+    onlyByName.includes(excess)
+      ? `scope: ${excess} is only within this scope if it is named there`
+      : 'scope: exceeds that of the session or key',
+  );
 }
 
 /** @throws {AuthError} `invalid_target` */
