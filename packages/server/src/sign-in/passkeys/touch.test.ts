@@ -157,12 +157,19 @@ for (const [name, prepare] of Object.entries(acts)) {
         expectRefused(await other.act(ada, authenticator.get(foreign)));
         refused++;
       }
+      // Beside a code that is nobody's.
+      const wasted = authenticator.get(await optionsFor(act, ada));
+      expectRefused(await post(t, ada, '/device/approve', { user_code: 'BBBB-BBBB', passkey: wasted }));
+      expectRefused(await act.act(ada, wasted));
+      refused++;
       const signIn = (await t.ask('POST', '/passkey/login/challenge')).body;
       await refuse(signIn, authenticator.get(signIn), false);
       const late = await optionsFor(act, ada);
       t.pass(301);
       await refuse(late, authenticator.get(late), false);
-      const failures = (await eventsOf(t, ada)).filter(({ type }) => type === 'sign_in_failed');
+      const failures = (await eventsOf(t, ada)).filter(
+        ({ detail }) => detail?.method === 'passkey' && detail.count,
+      );
       expect(failures.map(({ detail }) => detail)).toEqual([
         expect.objectContaining({ method: 'passkey', count: refused }),
       ]);

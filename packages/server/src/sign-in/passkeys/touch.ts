@@ -64,10 +64,11 @@ export const touches: Touches = {
     const decided = await ctx.db.transaction(async (tx) => {
       const act = await describe(tx);
       // Before the account is locked, as every challenge is spent.
-      const judged = touch && act ? await judge(ctx, tx, by, act, touch) : null;
+      const judged = touch ? await judge(ctx, tx, by, act, touch) : null;
       const account = await lockAccountAs(ctx, tx, caller);
       const isTouched = await touches.require(ctx, caller, touch, tx);
       if (!isTouched) return work(tx, { account, passkeyId: null });
+      if (!act) return work(tx, { account, passkeyId: null });
       return judged instanceof AuthError ? judged : work(tx, { account, passkeyId: judged });
     });
     if (!(decided instanceof AuthError)) return decided;
@@ -79,12 +80,15 @@ export const touches: Touches = {
   },
 };
 
-/** Spends the challenge of a touch, and returns the passkey that proves the act, or the refusal: the challenge stays spent. */
+/**
+ * Spends the challenge of a touch, and returns the passkey that proves the act, or the refusal: the challenge stays spent. Without an act
+ * it proves nothing.
+ */
 async function judge(
   ctx: Context,
   tx: Executor,
   { caller, client }: Requester,
-  act: Act,
+  act: Act | undefined,
   touch: AuthenticationResponse,
 ): Promise<string | AuthError> {
   try {
@@ -93,7 +97,7 @@ async function judge(
     const handle = clientData.challenge.slice(0, -purposeCharacters);
     const challenge = verifyChallenge(ctx, 'touch', handle, purpose);
     if (!(await spendChallenge(tx, challenge))) throw ceremonyRefused('replay');
-    if (purpose !== purposeOf(caller, act)) throw ceremonyRefused('foreign_challenge');
+    if (!act || purpose !== purposeOf(caller, act)) throw ceremonyRefused('foreign_challenge');
     verifyClientData(ctx.config, clientData, 'webauthn.get');
     const [passkey] = await store.findCredential(tx, { id: touch.id });
     if (passkey?.user_id !== caller.userId) throw ceremonyRefused('unknown_credential');
