@@ -85,13 +85,16 @@ onBothDatabases('failed sign-ins', (open) => {
       [good, '200'],
       [good, '400 invalid_grant'],
       [await assertion({ id: 'AAAA' }), '400 unknown_credential'],
+      // Neither is an answer to a challenge of ours.
+      [await assertion({ clientData: { challenge: 'AAAA' } }), '400 invalid_grant'],
+      [{ ...good, response: { ...good.response, clientDataJSON: 'AAAA' } }, '400 invalid_grant'],
     ] as const)
       expect(outcome(await postSignIn(t, json))).toBe(expected);
 
-    expect(await detailsOf(t, ada)).toEqual([{ method: 'passkey', network: '192.0.2.0/24', count: 2 }]);
+    expect(await detailsOf(t, ada)).toEqual([{ method: 'passkey', network: '192.0.2.0/24', count: 4 }]);
     expect(await failuresOf(t, eve)).toEqual([]);
     expect(await counted(t)).toEqual(
-      ['replay', 'unknown_credential', 'signature'].map(
+      ['client_data', 'foreign_challenge', 'replay', 'unknown_credential', 'signature'].map(
         (reason) => `{method="passkey",reason="${reason}"} 1`,
       ),
     );

@@ -35,18 +35,19 @@ export async function signInWithPasskey(
   authentication: AuthenticationResponse,
   origin: SignInOrigin,
 ): Promise<StartedSession> {
-  const session = await countingFailures(ctx, 'passkey', async () => {
+  const ceremony = async () => {
     const clientData = parseClientData(authentication.response.clientDataJSON);
     const challenge = verifyChallenge(ctx, 'passkeyLogin', clientData.challenge);
-    return recordingRefusals(ctx, authentication.id, origin.client, async () => {
-      const decided = await spendingOnRefusal(ctx, challenge, async () => {
-        verifyClientData(ctx.config, clientData, 'webauthn.get');
-        const assertion = await verifyAssertion(ctx, authentication);
-        return ctx.db.transaction((tx) => completeSignIn(ctx, tx, challenge, assertion, origin));
-      });
-      return orThrow(decided);
+    const decided = await spendingOnRefusal(ctx, challenge, async () => {
+      verifyClientData(ctx.config, clientData, 'webauthn.get');
+      const assertion = await verifyAssertion(ctx, authentication);
+      return ctx.db.transaction((tx) => completeSignIn(ctx, tx, challenge, assertion, origin));
     });
-  });
+    return orThrow(decided);
+  };
+  const session = await countingFailures(ctx, 'passkey', () =>
+    recordingRefusals(ctx, authentication.id, origin.client, ceremony),
+  );
   ctx.metrics.logins.inc({ method: 'passkey' });
   return session;
 }
