@@ -70,6 +70,8 @@ onBothDatabases('"this was not me"', (open) => {
       links_voided: 3,
       approver: null,
     });
+    const again = await disown(app, ada, subjects.newBrowser);
+    expect(again.text).toBe(JSON.stringify(body));
     const [mail, ...others] = await mailsTo(app, ada, subjects.undone);
     expect(others).toEqual([]);
     for (const line of [

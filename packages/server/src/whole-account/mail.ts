@@ -51,11 +51,10 @@ export const accountDeletedMail: Template = async ({ config: { product } }, { re
 export type Undone = Omit<DisownedNotice, 'kind' | 'approver'>;
 
 /** Reads a stored outcome. Those of earlier releases count neither runs nor links. */
-export const readUndone = (stored: string): Undone => ({
-  runs_ended: 0,
-  links_voided: 0,
-  ...(JSON.parse(stored) as Omit<Undone, 'runs_ended' | 'links_voided'>),
-});
+export function readUndone(stored: string): Undone {
+  const undone = JSON.parse(stored) as Undone & Partial<Pick<Undone, 'runs_ended' | 'links_voided'>>;
+  return { ...undone, runs_ended: undone.runs_ended ?? 0, links_voided: undone.links_voided ?? 0 };
+}
 
 type Named = Pick<EndedSession, 'client_name' | 'device_name'>;
 
