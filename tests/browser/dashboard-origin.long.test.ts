@@ -2,7 +2,6 @@
 // page of another site can do.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { newPage } from '#support/browser.ts';
@@ -34,7 +33,6 @@ let stop: () => Promise<void>;
 
 beforeAll(async () => {
   home = readerOf(service);
-  mkdirSync(join(home.path, 'data'));
   const [, register = '', serve = ''] = await codeBlocks(document, 'sh');
   const terminal = openTerminal(home, {});
   expect((await terminal.run(register)).code).toBe(0);
