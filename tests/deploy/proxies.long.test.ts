@@ -12,10 +12,7 @@ const deploy = join(import.meta.dir, '../../deploy');
 /** Where the client connects from. The proxies connect from 127.0.0.1, the only address that the service trusts. */
 const clientAddress = '127.0.0.2';
 
-interface Ports {
-  readonly http: number;
-  readonly https: number;
-}
+type Ports = Readonly<Record<'http' | 'https', number>>;
 
 interface Proxy {
   /** The certificate of the authority that signed that of the proxy. */
@@ -78,15 +75,10 @@ async function behind(proxy: Proxy, ready: () => boolean, work: () => Promise<vo
   await work().finally(stop);
 }
 
-interface Ask {
-  readonly json?: object;
-  readonly headers?: readonly string[];
-}
-
 /** Sends requests from `clientAddress` over HTTP/2, trusting only this authority. */
 const clientOf =
   (url: string, authority: string) =>
-  (path: string, { json, headers = [] }: Ask = {}) => {
+  (path: string, { json, headers = [] }: { json?: object; headers?: readonly string[] } = {}) => {
     const body = json === undefined ? [] : ['--json', JSON.stringify(json)];
     const connection = ['--http2', '--interface', clientAddress, '--cacert', authority, '--max-time', '10'];
     const print = ['--silent', '--write-out', '\n%{http_code} %{http_version}'];

@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { credentialStore } from '@latchkey/client/credentials';
 import { fileStorage } from '@latchkey/client/file-storage';
-import { decide, type Home } from '#support/cli.ts';
+import { decide } from '#support/cli.ts';
 import { storedSession } from '#support/client.ts';
 import {
   codeBlocks,
@@ -15,11 +15,10 @@ import {
   runSigningIn,
   runWell,
   startBlock,
-  type Terminal,
 } from '#support/guides.ts';
 import { exchangeForm, loginByMail, refreshesDuring, request } from '#support/http.ts';
 import { reservePort } from '#support/reserved-port.ts';
-import { startService, type TestService } from '#support/service.ts';
+import { startService } from '#support/service.ts';
 import { fresh } from '#support/shared.ts';
 import { until } from '#support/until.ts';
 
@@ -27,16 +26,7 @@ const email = 'ada@example.com';
 const quickStart = await codeBlocks('docs/quick-start.md', 'sh');
 
 /** A reader with a terminal, and the ports that take the place of those in the guides. */
-interface Reader {
-  readonly service: TestService;
-  readonly home: Home;
-  readonly terminal: Terminal;
-  /** Starts a block that serves on port 3000, until the reader leaves. */
-  serve(block: string): Promise<void>;
-  readonly close: () => Promise<void>;
-}
-
-async function newReader(): Promise<Reader> {
+async function newReader() {
   const service = await startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } });
   const port = reservePort();
   const projects = `http://localhost:${port}`;
@@ -51,7 +41,8 @@ async function newReader(): Promise<Reader> {
     service,
     home,
     terminal,
-    serve: async (block) => {
+    /** Starts a block that serves on port 3000, until the reader leaves. */
+    serve: async (block: string) => {
       stops.push(await startBlock(home, block, { PORT: String(port) }, isReady));
     },
     close: async () => {

@@ -1,7 +1,8 @@
 // Held polls over real connections: clients that go away, a service that stops, and many at once.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { connect, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { loginByMail, request } from '#support/http.ts';
 import { isLong } from '#support/long.ts';
 import { startPostgres } from '#support/postgres.ts';
@@ -12,16 +13,8 @@ import { createLogger } from '../../packages/server/src/platform/telemetry/log.t
 
 const many = isLong ? 5_000 : 500;
 
-interface HeldPoll {
-  readonly socket: Socket;
-  /** The response, once its first part is here; `''` if the connection ends without one. */
-  readonly answer: Promise<string>;
-  /** What is still to be sent. */
-  readonly rest: string;
-}
-
 /** Sends a poll over a connection of its own, or its head and so much of its body. Resolves when it is sent. */
-function hold(service: TestService, device_code: string, length?: number): Promise<HeldPoll> {
+async function hold({ url }: TestService, device_code: string, length?: number) {
   const body = JSON.stringify({ device_code });
   const head = [
     'POST /api/v1/auth/token HTTP/1.1',
@@ -30,18 +23,17 @@ function hold(service: TestService, device_code: string, length?: number): Promi
     'Prefer: wait=25',
     `Content-Length: ${body.length}`,
   ].join('\r\n');
-  return new Promise((resolve, reject) => {
-    const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
-    socket.on('error', reject);
-    const answer = new Promise<string>((received) => {
-      socket.once('data', (data) => received(String(data)));
-      socket.once('close', () => received(''));
-    });
-    const [sent, rest] = [body.slice(0, length), length === undefined ? '' : body.slice(length)];
-    socket.on('connect', () =>
-      socket.write(`${head}\r\n\r\n${sent}`, () => resolve({ socket, answer, rest })),
-    );
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  await once(socket, 'connect');
+  // A service that is killed resets it.
+  socket.on('error', () => {});
+  /** The response, once its first part is here; `''` if the connection ends without one. */
+  const answer = new Promise<string>((received) => {
+    socket.once('data', (data) => received(String(data)));
+    socket.once('close', () => received(''));
   });
+  await new Promise((sent) => socket.write(`${head}\r\n\r\n${body.slice(0, length)}`, sent));
+  return { socket, answer, rest: body.slice(length ?? body.length) };
 }
 
 interface Started {
@@ -95,8 +87,7 @@ test('a node that is killed leaves nothing behind that keeps its device from sig
   const [killed, other] = await Promise.all([1, 2].map(() => startService({ databaseUrl })));
   const browser = await loginByMail(other!.url, 'ada@example.com');
   const device = await start(killed!);
-  const held = await hold(killed!, device.device_code);
-  held.socket.on('error', () => undefined);
+  await hold(killed!, device.device_code);
   await untilHeld(killed!, 1);
   await killed!.kill();
   await approve(other!, browser.access_token, device);

@@ -4,7 +4,7 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { type CredentialStore, credentialStore, tokenMembers } from '@latchkey/client/credentials';
+import { credentialStore, tokenMembers } from '@latchkey/client/credentials';
 import { fileStorage } from '@latchkey/client/file-storage';
 import { storedSession } from '#support/client.ts';
 import { loginByMail, refreshesDuring, request } from '#support/http.ts';
@@ -28,13 +28,10 @@ const failpoints = [
 
 const service = shared(() => startService());
 
-interface StoredLogin {
-  readonly store: CredentialStore;
-  start(lock: 'real' | 'none', ...failpoint: string[]): Promise<Worker>;
-}
+type StoredLogin = Awaited<ReturnType<typeof newLogin>>;
 
 /** A login that is stored in a file. */
-async function newLogin(email: string): Promise<StoredLogin> {
+async function newLogin(email: string) {
   const path = join(temporaryDirectory(), 'latchkey', 'credentials.json');
   const store = credentialStore(fileStorage(path), service.url);
   const tokens = await loginByMail(service.url, email);
@@ -46,7 +43,7 @@ async function newLogin(email: string): Promise<StoredLogin> {
   });
   return {
     store,
-    start: async (lock, ...failpoint) => {
+    start: async (lock: 'real' | 'none', ...failpoint: string[]) => {
       const args = [service.url, path, lock, ...failpoint];
       const worker = startWorker([process.execPath], 'shared-login-worker.ts', ...args);
       expect(await worker.hear()).toBe('ready');

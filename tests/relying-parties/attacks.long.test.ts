@@ -7,27 +7,18 @@ import { cookieByMail, sameOrigin } from '#support/account.ts';
 import { openApp, type Tokens } from '#support/app.ts';
 import { asBrowser } from '#support/authorize.ts';
 import { authorizePath } from '#support/program.ts';
-import { declareService, type TestService } from '#support/services.ts';
+import { declareService } from '#support/services.ts';
 import { shared } from '#support/shared.ts';
 
 const urn = 'urn:ietf:params:oauth:';
 /** The members of an error that belongs to no client. */
 const withoutRedirect = ['error', 'error_description', 'request_id'];
 
-/** An application that uses openid-client. */
-interface Application extends TestService {
-  readonly redirectUri: string;
-  readonly config: openid.Configuration;
-}
-
-/** A sign-in that an application has started. */
-interface Login {
-  readonly parameters: Record<string, string>;
-  readonly checks: openid.AuthorizationCodeGrantChecks;
-}
-
 describe('attacks on applications and their users', () => {
   const app = shared(() => openApp('sqlite'));
+  type Application = Awaited<ReturnType<typeof newApplication>>;
+  /** A sign-in that an application has started. */
+  type Login = Awaited<ReturnType<typeof start>>;
   let [charts, wiki]: Application[] = [];
   let victim: Tokens;
   let attacker: Tokens;
@@ -42,7 +33,8 @@ describe('attacks on applications and their users', () => {
     });
   };
 
-  async function newApplication(name: string): Promise<Application> {
+  /** An application that uses openid-client. */
+  async function newApplication(name: string) {
     const redirectUri = `https://${name}.example/callback`;
     const signOutRedirectUris = [`https://${name}.example/bye`];
     const service = await declareService(app.ctx, {
@@ -74,7 +66,7 @@ describe('attacks on applications and their users', () => {
     attacker = await app.login('mallory@example.com');
   });
 
-  async function start({ config, redirectUri }: Application, changed = {}): Promise<Login> {
+  async function start({ config, redirectUri }: Application, changed = {}) {
     const pkceCodeVerifier = openid.randomPKCECodeVerifier();
     const checks = {
       pkceCodeVerifier,

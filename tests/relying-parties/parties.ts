@@ -90,20 +90,10 @@ export const kinds: readonly Kind[] = [
   },
 ];
 
-/** An application that people sign in to, with a browser of its own. */
-export interface RelyingParty {
-  readonly address: string;
-  readonly clientId: string;
-  /** Starts a sign-in in a new browser, and returns where it leads: a page of the service. */
-  start(): Promise<{ readonly url: URL; readonly visitor: Visitor }>;
-  /** What its page shows to this browser. */
-  home(visitor: Visitor): Promise<Visit>;
-  /** Moves its clock ahead soon, if that can be moved. */
-  pass(seconds: number): Promise<void>;
-  stop(): Promise<void>;
-}
+export type RelyingParty = Awaited<ReturnType<typeof startParty>>;
 
-export async function startParty(service: TestService, kind: Kind): Promise<RelyingParty> {
+/** Starts an application that people sign in to, each with a browser of its own. */
+export async function startParty(service: TestService, kind: Kind) {
   const { name, command, callback = '/callback', login = '/login', home = '/' } = kind;
   const port = reservePort();
   const address = `http://127.0.0.1:${port}`;
@@ -130,14 +120,17 @@ export async function startParty(service: TestService, kind: Kind): Promise<Rely
   return {
     address,
     clientId,
+    /** Starts a sign-in in a new browser, and returns where it leads: a page of the service. */
     start: async () => {
       const visitor = newVisitor(service.url);
       const { url, status } = await (kind.start?.(visitor, address) ?? visitor.visit(address + login));
       if (status !== 0) throw new Error(`${name} did not lead to the service, but to ${url}: ${status}`);
       return { url: new URL(url), visitor };
     },
-    home: (visitor) => visitor.visit(address + home),
-    pass: async (seconds) => void (await Bun.write(clockFile, String(seconds * 1000))),
+    /** What its page shows to this browser. */
+    home: (visitor: Visitor) => visitor.visit(address + home),
+    /** Moves its clock ahead soon, if that can be moved. */
+    pass: async (seconds: number) => void (await Bun.write(clockFile, String(seconds * 1000))),
     stop,
   };
 }

@@ -6,15 +6,12 @@ export interface Visit {
   readonly text: string;
 }
 
-export interface Visitor {
-  /** Follows redirects, but not to an address below `stopAt`, which it returns with status 0. */
-  visit(url: string, init?: RequestInit): Promise<Visit>;
-}
+export type Visitor = ReturnType<typeof newVisitor>;
 
 const maxRedirects = 10;
 
 /** @param stopAt the service, whose pages a person must act on */
-export function newVisitor(stopAt: string): Visitor {
+export function newVisitor(stopAt: string) {
   const jar = new Map<string, string>();
   const keep = (header: string) => {
     const [pair = ''] = header.split(';');
@@ -23,6 +20,7 @@ export function newVisitor(stopAt: string): Visitor {
     if (value === '' || /max-age=0|expires=thu, 01.jan.1970/i.test(header)) jar.delete(name);
     else jar.set(name, value);
   };
+  /** Follows redirects, but not to an address below `stopAt`, which it returns with status 0. */
   const visit = async (url: string, init: RequestInit = {}, redirects = 0): Promise<Visit> => {
     if (url.startsWith(stopAt)) return { url, status: 0, text: '' };
     if (redirects > maxRedirects) throw new Error(`too many redirects, the last to ${url}`);
@@ -35,5 +33,5 @@ export function newVisitor(stopAt: string): Visitor {
       return visit(new URL(location, url).href, {}, redirects + 1);
     return { url, status: answer.status, text: await answer.text() };
   };
-  return { visit };
+  return { visit: (url: string, init?: RequestInit) => visit(url, init) };
 }
