@@ -112,6 +112,32 @@ function lineOf({ type, payload, subject }: ReceivedEvent): string {
 
 const userOf = ({ subject }: ReceivedEvent): string => subject.sub ?? subject.user.sub;
 
+const caep = 'https://schemas.openid.net/secevent/caep/event-type/';
+const risc = 'https://schemas.openid.net/secevent/risc/event-type/';
+
+/** What the URI of an event begins with, by its type, and the members of its payload. */
+const formsOf = (issuer: string): Record<string, readonly [prefix: string, members: string[]]> => ({
+  'session-revoked': [caep, ['event_timestamp']],
+  'credential-change': [caep, ['change_type', 'credential_type', 'event_timestamp']],
+  'account-disabled': [risc, []],
+  'account-enabled': [risc, []],
+  'account-purged': [risc, []],
+  'profile-changed': [`${issuer}/events/`, ['fields']],
+  'membership-changed': [`${issuer}/events/`, ['organization', 'role']],
+});
+
+/** Requires the URI, the members and the subject that the type of an event has: the user, or a session or key of theirs. */
+function requireForm(iss: string, { type, uri, payload, subject }: ReceivedEvent, userId: string): void {
+  const [prefix, members] = formsOf(iss)[type]!;
+  const user = { format: 'iss_sub', iss, sub: userId };
+  const session = subject.session && { session: { format: 'opaque', id: expect.any(String) } };
+  const isUser = type !== 'session-revoked' && !session;
+  expect({ uri, members: Object.keys(payload).toSorted(), subject }).toEqual({
+    ...{ uri: prefix + type, members },
+    subject: isUser ? user : { format: 'complex', user, ...session },
+  });
+}
+
 /** What the tests of both kinds do between two looks at the account. */
 type Step = (t: TestApp, scene: AccountScene) => Promise<() => Promise<unknown>>;
 
@@ -227,6 +253,7 @@ onBothDatabases('a write to an account', (open) => {
     await operate();
     const after = await stateOf(t, scene);
     const received = (await reader.read()).filter((event) => userOf(event) === scene.userId);
+    for (const event of received) requireForm(t.ctx.config.baseUrl, event, scene.userId);
     const lines = received.map(lineOf).toSorted();
     expect(lines).toEqual(expectedEvents(before, after));
     return lines;

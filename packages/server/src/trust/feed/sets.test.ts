@@ -2,20 +2,15 @@
 
 import { expect, test } from 'bun:test';
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
-import { addPasskey, newAuthenticator } from '#support/account.ts';
 import { onBothDatabases, type TestApp } from '#support/app.ts';
 import { type FeedService, feedService } from '#support/feed.ts';
-import { createdKey } from '#support/keys.ts';
 import { introspected } from '#support/runs.ts';
 import { addMember, createOrganization } from '#support/services.ts';
-import { setDisabled } from '../../identity/account/account.ts';
 import { removeMember } from '../../identity/organizations/organizations.ts';
-import { deleteAccount } from '../../whole-account/personal-data.ts';
 import { leadSeconds, rotateSigningKey } from '../signing-keys/signing-keys.ts';
 
 const email = 'ada@example.com';
 const caep = 'https://schemas.openid.net/secevent/caep/event-type/';
-const risc = 'https://schemas.openid.net/secevent/risc/event-type/';
 
 const now = { returnImmediately: true };
 const seconds = expect.any(Number);
@@ -85,47 +80,8 @@ onBothDatabases('the form of events', (open, dialect) => {
       );
   });
 
-  // The others are about the form of an event.
+  // The form of the other events: tests/invariants/operations.test.ts.
   if (dialect === 'postgres') return;
-
-  test('credential-change is about the user for passkeys, and about the key for keys', async () => {
-    const { t, service, tokens, user, accessToken } = await start();
-    const changed = (credential_type: string, change_type: string, subject: object) => ({
-      uri: `${caep}credential-change`,
-      payload: { credential_type, change_type, event_timestamp: seconds },
-      subject,
-    });
-    expect(await eventOf(service, () => addPasskey(t, tokens, newAuthenticator(t)))).toEqual(
-      changed('fido2-platform', 'create', user),
-    );
-    let id = '';
-    const created = await eventOf(service, async () => {
-      ({ id } = await createdKey(t, tokens));
-    });
-    const subject = { format: 'complex', user, session: { format: 'opaque', id } };
-    expect(created).toEqual(changed('key', 'create', subject));
-    const removed = await eventOf(service, () => t.api.call('removeKey', { accessToken, params: { id } }));
-    expect(removed).toEqual(changed('key', 'delete', subject));
-  });
-
-  test('accounts are disabled, enabled and purged, and profiles changed, in the name of the user', async () => {
-    const { t, service, accessToken, iss, user } = await start();
-    const changed = await eventOf(service, () =>
-      t.api.call('updateProfile', { accessToken, body: { name: 'Ada L.', time_zone: 'Europe/Berlin' } }),
-    );
-    expect(changed).toEqual({
-      uri: `${iss}/events/profile-changed`,
-      payload: { fields: ['name', 'time_zone'] },
-      subject: user,
-    });
-    const steps = {
-      'account-disabled': () => setDisabled(t.ctx, email, true),
-      'account-enabled': () => setDisabled(t.ctx, email, false),
-      'account-purged': () => deleteAccount(t.ctx, email),
-    };
-    for (const [type, operate] of Object.entries(steps))
-      expect(await eventOf(service, operate)).toEqual({ uri: risc + type, payload: {}, subject: user });
-  });
 
   test.each([
     ['the right users', ['users']],
