@@ -86,6 +86,6 @@ test('a test that gets an undeclared response fails, even if a client swallows t
   const other = await openApp('sqlite');
   const lying = other.app as { fetch: TestApp['app']['fetch'] };
   lying.fetch = async () => new Response(null, { status: 418 });
-  expect(other.ask('GET', '/me')).rejects.toThrow('GET getProfile 418: an undeclared status');
-  expect(other.close()).rejects.toThrow('418');
+  await expect(other.ask('GET', '/me')).rejects.toThrow('GET getProfile 418: an undeclared status');
+  await expect(other.close()).rejects.toThrow('418');
 });

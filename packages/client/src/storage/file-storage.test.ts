@@ -208,7 +208,7 @@ test('a directory that others can write to and whose mode cannot be changed is r
   chmodSync(shared, 0o777);
   mkdirSync(directory, { recursive: true });
   symlinkSync(join(shared, 'credentials.json'), path);
-  expect(fileStorage(path).write(document)).rejects.toThrow(
+  await expect(fileStorage(path).write(document)).rejects.toThrow(
     `Other users can write to the directory ${shared}.`,
   );
 });

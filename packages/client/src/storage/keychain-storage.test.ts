@@ -172,7 +172,7 @@ test.skipIf(process.platform !== 'linux')('without a session bus there is no key
   for (const sessionBus of [{}, { address: `unix:path=${nowhere}` }, { runtimeDirectory: nowhere }]) {
     const storage = keychainStorage({ load, sessionBus });
     expect(await storage.whyAbsent()).toBe('no D-Bus session bus responds');
-    expect(storage.read()).rejects.toMatchObject({ code: 'store_failed' });
+    await expect(storage.read()).rejects.toMatchObject({ code: 'store_failed' });
   }
 });
 

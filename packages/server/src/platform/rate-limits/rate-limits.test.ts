@@ -94,7 +94,7 @@ onBothDatabases('limits', (open, dialect) => {
     await t.ctx.limiter.take(counter);
     await late.refund();
     for (let index = 1; index < 10; index++) await t.ctx.limiter.take(counter);
-    expect(t.ctx.limiter.take(counter)).rejects.toMatchObject({ code: 'rate_limited' });
+    await expect(t.ctx.limiter.take(counter)).rejects.toMatchObject({ code: 'rate_limited' });
   });
 
   test('invalid changes of an account do not count, and of 80 parallel ones exactly 60 pass', async () => {
