@@ -1,15 +1,22 @@
 // What is in deploy/, as far as it can be checked without Docker, Kubernetes and Grafana.
 
 import { expect, test } from 'bun:test';
+import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { temporaryDirectory } from '#support/service.ts';
 import { readConfig, settingNames } from '../../packages/server/src/settings.ts';
-import { type KubernetesObject, mistakesIn } from './kubernetes.ts';
 
-const deploy = join(import.meta.dir, '../../deploy');
+const root = join(import.meta.dir, '../..');
+const deploy = join(root, 'deploy');
 const read = (name: string): Promise<string> => Bun.file(join(deploy, name)).text();
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read arbitrary files
 const parsed = async (name: string): Promise<any> => Bun.YAML.parse(await read(name));
+
+interface KubernetesObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+}
 
 const objects: KubernetesObject[] = await parsed('kubernetes.yaml');
 // biome-ignore lint/suspicious/noExplicitAny: mistakesIn checks their types
@@ -21,6 +28,23 @@ const config: Record<string, string> = find('ConfigMap').data;
 const { services, networks, volumes } = await parsed('compose.yaml');
 const environment: Record<string, string> = services.latchkey.environment;
 const portOfTheImage = Number(/^EXPOSE (\d+)$/m.exec(await read('Dockerfile'))?.[1]);
+
+/** The mistakes in the objects, as the compiler prints them. The types of the API know every member and its type. */
+async function mistakesIn(objects: readonly KubernetesObject[]): Promise<string> {
+  const options = '--noEmit --strict --skipLibCheck --module nodenext --target esnext'.split(' ');
+  const directory = temporaryDirectory();
+  symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'));
+  const declarations = objects.map(
+    (object, index) =>
+      `const object${index}: import('kubernetes-models/${object.apiVersion}').I${object.kind} = ${JSON.stringify(object)};`,
+  );
+  await Bun.write(join(directory, 'objects.mts'), declarations.join('\n'));
+  const compile = Bun.spawn([join(root, 'node_modules/.bin/tsc'), ...options, 'objects.mts'], {
+    cwd: directory,
+    stderr: 'inherit',
+  });
+  return new Response(compile.stdout).text();
+}
 
 test('every Kubernetes object has only members that its API knows, of the right types', async () => {
   expect(objects.map(({ kind }) => kind)).toEqual([
@@ -115,7 +139,7 @@ test('the compose file refers only to what it declares, and trusts the address o
 });
 
 test('workflows pin actions by commit, and what may publish runs nothing that the repository or a dependency brings', async () => {
-  const workflows = join(import.meta.dir, '../../.github/workflows');
+  const workflows = join(root, '.github/workflows');
   for (const name of ['ci.yml', 'release.yml']) {
     const uses = [...(await Bun.file(join(workflows, name)).text()).matchAll(/uses: (.*)/g)].map(
       ([, use]) => use,

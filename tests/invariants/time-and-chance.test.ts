@@ -51,7 +51,6 @@ const allowed: Readonly<Record<string, readonly [reason: string, ...Forbidden[]]
   ],
   'tests/hostile/': ['ends a connection that says nothing; reports a rate', 'setTimeout', 'performance.now'],
   'tests/processes/agent.test.ts': ['stores a login for programs, which live in real time', 'Date.now'],
-  'tests/processes/client-runtimes.long.test.ts': ['dates a response for programs', 'Date.now'],
   'tests/processes/operator-keys.test.ts': ['a service in real time', 'Date.now'],
   'tests/processes/operator.test.ts': ['a service in real time', 'Date.now'],
   'tests/relying-parties/attacks.long.test.ts': ['gives a library the time of the service', 'Date.now'],

@@ -1,4 +1,4 @@
-// What stops a start, what it waits for, and how `latchkey-server health`, the check of container images, finds out.
+// What stops a start, what it waits for, what other processes share, and how `latchkey-server health`, the check of container images, finds out.
 
 import { expect, test } from 'bun:test';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
@@ -7,7 +7,13 @@ import { startFaultProxy } from '#support/fault-proxy.ts';
 import { loginByMail } from '#support/http.ts';
 import { startPostgres } from '#support/postgres.ts';
 import { reservePort } from '#support/reserved-port.ts';
-import { runOperator, runOperatorProcess, startOperator, startService } from '#support/service.ts';
+import {
+  runOperator,
+  runOperatorProcess,
+  startOperator,
+  startService,
+  type TestService,
+} from '#support/service.ts';
 import { until } from '#support/until.ts';
 import { generateKey } from '../../packages/server/src/platform/crypto/primitives.ts';
 
@@ -52,6 +58,23 @@ test('a second process does not serve the same SQLite file, until the first has 
   await service.kill();
   const next = await startService({ directory: service.directory });
   expect(await next.stop()).toBe(0);
+});
+
+test('processes on PostgreSQL share a port, and when one ends, the other one answers', async () => {
+  const databaseUrl = await (await startPostgres()).createDatabase();
+  // At once, because migrations must run under a lock.
+  const [first] = await Promise.all([startService({ databaseUrl }), startService({ databaseUrl })]);
+  const second = await startService({ databaseUrl, env: { PORT: new URL(first.url).port } });
+  const answered = (service: TestService) =>
+    service.logs().filter((line) => line.includes('"route":"/healthz"')).length;
+  // Each is a connection of its own, which the kernel gives to one of the two.
+  const ask = () => fetch(`${first.url}/healthz`, { headers: { Connection: 'close' } });
+  await until(
+    async () => (await ask()).ok && answered(first) > 0 && answered(second) > 0,
+    'a response of each node',
+  );
+  expect(await second.stop()).toBe(0);
+  expect((await ask()).status).toBe(200);
 });
 
 test('a database out of reach is waited for, and the reason is said once', async () => {
