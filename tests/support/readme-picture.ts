@@ -3,12 +3,10 @@
 
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { spawn } from 'bun';
 import { newPage } from './browser.ts';
-import { end } from './cleanup.ts';
 import { newHome, program, userCodeIn } from './cli.ts';
 import { headed, signIn } from './people.ts';
-import type { TestService } from './service.ts';
+import { launch, type TestService, untilReady } from './service.ts';
 
 const directory = join(import.meta.dir, '../../docs/images');
 const address = 'https://login.example.com';
@@ -23,29 +21,6 @@ const scale = 1.25;
 const colorSchemes = ['light', 'dark'] as const;
 
 const escapeHtml = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
-
-/** Starts `latchkey login` and returns what it prints until it waits. */
-async function waitingLogin({ url }: TestService) {
-  const home = newHome();
-  const child = spawn([program, 'login', '--server', url, '--device-name', 'laptop'], {
-    cwd: home.path,
-    env: home.env,
-    stdin: 'ignore',
-    stdout: 'ignore',
-    stderr: 'pipe',
-  });
-  let text = '';
-  const decoder = new TextDecoder();
-  for await (const chunk of child.stderr) {
-    text += decoder.decode(chunk, { stream: true });
-    if (text.includes('Waiting')) break;
-  }
-  return {
-    text: text.trimEnd(),
-    link: `${url}/device?user_code=${userCodeIn(text)}`,
-    end: () => end(child),
-  };
-}
 
 const transcript = (text: string, url: string): string => {
   const code = userCodeIn(text) ?? '';
@@ -79,11 +54,15 @@ const scene = (terminal: string, page: string): string => `<!doctype html>
 /** Saves `docs/images/device-login.png` and its dark version. */
 export async function takeReadmePicture(service: TestService): Promise<void> {
   await mkdir(directory, { recursive: true });
-  const terminal = await waitingLogin(service);
+  const home = newHome();
+  const command = [program, 'login', '--server', service.url, '--device-name', 'laptop'];
+  const login = launch(home.path, home.env, command);
+  const endLogin = await untilReady('the login', login, () => login.stderr().includes('Waiting'));
+  const text = login.stderr().trimEnd();
   const page = await newPage({ reducedMotion: 'reduce', deviceScaleFactor: scale * pageZoom });
   await page.setViewportSize({ width: pageWidth, height: 1000 });
   await signIn(page, service.url, 'ada@example.com');
-  await page.goto(terminal.link);
+  await page.goto(`${service.url}/device?user_code=${userCodeIn(text)}`);
   await headed(page, 'Let this device sign in as you?');
   const canvas = await newPage({ deviceScaleFactor: scale });
   await canvas.setViewportSize({ width, height: 900 });
@@ -100,8 +79,8 @@ export async function takeReadmePicture(service: TestService): Promise<void> {
     await canvas.emulateMedia({ colorScheme });
     const picture = (await page.screenshot({ clip })).toString('base64');
     const name = colorScheme === 'light' ? 'device-login.png' : 'device-login-dark.png';
-    await canvas.setContent(scene(transcript(terminal.text, service.url), picture));
+    await canvas.setContent(scene(transcript(text, service.url), picture));
     await canvas.locator('body').screenshot({ path: join(directory, name) });
   }
-  await Promise.all([page.context().close(), canvas.context().close(), terminal.end()]);
+  await Promise.all([page.context().close(), canvas.context().close(), endLogin()]);
 }
