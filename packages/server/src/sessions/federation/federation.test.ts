@@ -7,7 +7,7 @@ import { CompactSign } from 'jose';
 import { newAddress, outcome } from '#support/account.ts';
 import { onBothDatabases, sharedNodes, type TestApp, type Tokens } from '#support/app.ts';
 import { githubClaims, newSigningKey, startIssuer, type TestClaims } from '#support/issuer.ts';
-import { wantedKey } from '#support/keys.ts';
+import { createdKey, wantedKey } from '#support/keys.ts';
 import { startedRun } from '#support/runs.ts';
 import { loggedEvents } from '#support/security-log.ts';
 import { declareService } from '#support/services.ts';
@@ -35,16 +35,8 @@ onBothDatabases('federation', (open, dialect) => {
 
   const trust = (claims: Record<string, string> = trusted) => ({ issuer: issuer.url, claims });
   const post = ({ access_token: token }: Tokens, json: object) => app.ask('POST', '/keys', { token, json });
-  const keyOf = async (owner: Tokens, wants: object = {}): Promise<CreatedKey> => {
-    const answer = await post(owner, {
-      ...wantedKey,
-      scope: 'profile tickets:read',
-      trust: trust(),
-      ...wants,
-    });
-    expect(outcome(answer)).toBe('201');
-    return answer.body;
-  };
+  const keyOf = (owner: Tokens, wants: object = {}): Promise<CreatedKey> =>
+    createdKey(app, owner, { scope: 'profile tickets:read', trust: trust(), ...wants });
   const newKey = async (wants?: object) => keyOf(await app.login(newAddress()), wants);
   const keysOf = async ({ access_token: token }: Tokens) =>
     (await app.ask('GET', '/keys', { token })).body.keys;

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import { deviceCodeGrantType } from '@latchkey/contract/tokens';
 import { outcome } from '#support/account.ts';
 import { type Answer, onBothDatabases, sharedNodes, type TestApp, type Tokens } from '#support/app.ts';
+import { requestFor } from '#support/ask.ts';
 import { cancelDevice, type DeviceCodes, decideDevice, pollDevice, startDevice } from '#support/devices.ts';
 import { until } from '#support/until.ts';
 
@@ -33,13 +34,9 @@ onBothDatabases('a poll that prefers to wait', (open, dialect) => {
   /** A poll whose client goes away when the returned function is called. */
   const abandonable = (device_code: string) => {
     const client = new AbortController();
-    const answer = app.fetch(`${app.ctx.config.baseUrl}/api/v1/auth/token`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json', Prefer: 'wait=20' },
-      body: JSON.stringify({ device_code }),
-      signal: client.signal,
-    });
-    return { answer, leave: () => client.abort() };
+    const ask = { json: { device_code }, headers: { Prefer: 'wait=20' } };
+    const [url, sent] = requestFor(app.ctx.config.baseUrl, 'POST', '/token', ask);
+    return { answer: app.fetch(url, { ...sent, signal: client.signal }), leave: () => client.abort() };
   };
   const sessionsOf = async () =>
     (await app.api.call('listSessions', { accessToken: browser.access_token })).sessions.filter(
