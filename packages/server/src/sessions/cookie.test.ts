@@ -31,19 +31,6 @@ onBothDatabases('a browser session', (open) => {
     app.ask('POST', '/magic_link/verify?session=cookie', { json, headers: sameOrigin, ...ask });
   const newCookie = () => cookieByMail(app, newAddress());
 
-  test('no script sees the session cookie: it is HttpOnly, and the response holds only the profile', async () => {
-    const email = newAddress();
-    const { token } = await mailTo(app, email);
-    const { body, text, headers } = await signInWith({ token });
-    expect(Object.keys(body)).toEqual(['user']);
-    expect(body.user).toMatchObject({ email, email_verified: true });
-    expect(text).not.toMatch(/lk_[a-z]{2}_/);
-    const [pair, ...attributes] = headers.getSetCookie()[0]!.split('; ');
-    expect(pair).toMatch(/^latchkey_session=lk_bs_[\w-]+$/);
-    expect(attributes.toSorted()).toEqual(['HttpOnly', `Max-Age=${30 * day}`, 'Path=/', 'SameSite=Lax']);
-    expect(outcome(await me(pair!))).toBe('200');
-  });
-
   test('the code from a mail starts a browser session as its link does, by a method of its own', async () => {
     const { request, code } = await mailTo(app, newAddress());
     const answer = await signInWith({ request, code });
@@ -178,27 +165,35 @@ onBothDatabases('a browser session', (open) => {
   });
 });
 
-test('on HTTPS, the session cookie is Secure and bound to the host', async () => {
-  const app = await openApp('sqlite', {
-    settings: { LATCHKEY_BASE_URL: 'https://auth.example.com' },
-  });
-  const { token } = await mailTo(app, newAddress());
-  const headers = { Origin: 'https://auth.example.com' };
-  const answer = await app.ask('POST', '/magic_link/verify?session=cookie', { json: { token }, headers });
-  const [pair, ...attributes] = answer.headers.getSetCookie()[0]!.split('; ');
-  expect(pair).toMatch(/^__Host-latchkey_session=lk_bs_/);
-  expect(attributes.toSorted()).toEqual([
-    'HttpOnly',
-    `Max-Age=${30 * day}`,
-    'Path=/',
-    'SameSite=Lax',
-    'Secure',
-  ]);
-  expect(outcome(await app.ask('GET', '/me', { cookie: pair!, headers }))).toBe('200');
-  const unbound = pair!.replace('__Host-', '');
-  expect(outcome(await app.ask('GET', '/me', { cookie: unbound, headers }))).toBe('401 invalid_token');
-  const logout = await app.ask('DELETE', '/logout', { cookie: pair!, headers });
-  expect(logout.headers.get('Set-Cookie')).toBe(
-    '__Host-latchkey_session=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax; Secure',
-  );
-});
+const [plain, bound] = ['latchkey_session', '__Host-latchkey_session'];
+
+test.each([
+  { baseUrl: 'http://localhost:8787', name: plain, other: bound, secure: [] },
+  { baseUrl: 'https://auth.example.com', name: bound, other: plain, secure: ['Secure'] },
+])(
+  'no script sees the session cookie of $baseUrl, the response holds only the profile, and on HTTPS it is Secure and bound to the host',
+  async ({ baseUrl, name, other, secure }) => {
+    const app = await openApp('sqlite', { settings: { LATCHKEY_BASE_URL: baseUrl } });
+    const email = newAddress();
+    const { token } = await mailTo(app, email);
+    const headers = { Origin: baseUrl };
+    const answer = await app.ask('POST', '/magic_link/verify?session=cookie', { json: { token }, headers });
+    expect(Object.keys(answer.body)).toEqual(['user']);
+    expect(answer.body.user).toMatchObject({ email, email_verified: true });
+    expect(answer.text).not.toMatch(/lk_[a-z]{2}_/);
+    const [cookie = '', ...attributes] = answer.headers.getSetCookie()[0]!.split('; ');
+    const [named, value] = cookie.split('=');
+    expect([named, value]).toEqual([name, expect.stringMatching(/^lk_bs_[\w-]+$/)]);
+    const always = ['HttpOnly', `Max-Age=${30 * day}`, 'Path=/', 'SameSite=Lax'];
+    expect(attributes.toSorted()).toEqual([...always, ...secure]);
+    for (const [used, expected] of [
+      [name, '200'],
+      [other, '401 invalid_token'],
+    ])
+      expect(outcome(await app.ask('GET', '/me', { cookie: `${used}=${value}`, headers }))).toBe(expected!);
+    const logout = await app.ask('DELETE', '/logout', { cookie, headers });
+    expect(logout.headers.get('Set-Cookie')).toBe(
+      [`${name}=`, 'Path=/', 'Max-Age=0', 'HttpOnly', 'SameSite=Lax', ...secure].join('; '),
+    );
+  },
+);
