@@ -19,6 +19,9 @@ import { atExit } from './cleanup.ts';
 import { mountDisk } from './disk.ts';
 import { reservePort } from './reserved-port.ts';
 
+/** How much of the log of a server an error quotes. */
+const maxQuoted = 5_000;
+
 interface Owner {
   readonly uid?: number;
   readonly gid?: number;
@@ -63,7 +66,9 @@ export async function createPostgresServers(programs?: string) {
     run([
       ...[join(binaries, 'pg_ctl'), `--pgdata=${dataOf(name)}`, '--wait', '--timeout=30'],
       ...[`--log=${logOf(name)}`, ...args],
-    ]);
+    ]).catch((error) => {
+      throw new Error(`${error}\n${readFileSync(logOf(name), 'utf8').slice(-maxQuoted)}`);
+    });
   const optionsOf = new Map<string, string>();
   /** Starts a server with these settings on a free port of 127.0.0.1, which it returns. */
   const start = async (name: string, settings: readonly string[]): Promise<number> => {
@@ -71,9 +76,7 @@ export async function createPostgresServers(programs?: string) {
     const address = ['listen_addresses=127.0.0.1', `port=${port}`, "unix_socket_directories=''"];
     const options = [...address, ...settings].map((setting) => `-c ${setting}`).join(' ');
     optionsOf.set(name, options);
-    await control(name, `--options=${options}`, 'start').catch((error) => {
-      throw new Error(`${error}\n${readFileSync(logOf(name), 'utf8')}`);
-    });
+    await control(name, `--options=${options}`, 'start');
     return port;
   };
 

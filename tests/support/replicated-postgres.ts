@@ -37,9 +37,13 @@ export async function startReplicatedPostgres({ diskSize }: { readonly diskSize?
 
   const ports: Record<Role, number> = { primary: primaryPort, standby: standbyPort };
   let hasPrimary = true;
-  const kill = (name: Role) => {
+  const kill = (name: Role): number[] => {
     const pid = servers.pidOf(name);
-    for (const one of [pid, ...childrenOf(pid)]) process.kill(one, 'SIGKILL');
+    // Stopped, it starts no other process meanwhile.
+    process.kill(pid, 'SIGSTOP');
+    const all = [pid, ...childrenOf(pid)];
+    for (const one of all) process.kill(one, 'SIGKILL');
+    return all;
   };
   return {
     /** The address of an empty database on both servers, with those that started in these roles in this order. */
@@ -64,9 +68,8 @@ export async function startReplicatedPostgres({ diskSize }: { readonly diskSize?
     /** Kills the server that accepts writes in the same way, and starts it again at its address. */
     crash: async (): Promise<void> => {
       const name = hasPrimary ? 'primary' : 'standby';
-      const pid = servers.pidOf(name);
-      kill(name);
-      await until(() => !isRunning(pid), 'the end of the process');
+      const killed = kill(name);
+      await until(() => !killed.some(isRunning), 'the end of all its processes');
       await servers.startAgain(name);
     },
     /** Makes the standby a primary. Resolves when it accepts writes. */

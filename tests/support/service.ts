@@ -132,7 +132,7 @@ export async function runOperator(
 }
 
 /** Standard error of a command that succeeds. */
-const storeLine = /^Store: (sqlite:\/|postgres:\/\/[\w.:]+\/)\S+\n$/;
+const storeLine = /^Store: (sqlite:\/|postgres:\/\/[\w.:,]+\/)\S+\n$/;
 
 /** The commands on the store of these settings. */
 export function operatorOn(env: Readonly<Record<string, string>>) {
