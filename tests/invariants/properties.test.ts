@@ -338,7 +338,7 @@ class Run {
     return 'invalid_grant';
   }
 
-  /** Sends a request with an access token; returns the response if it is the one to a request that succeeds. */
+  /** Sends a request with an access token. `wanted` is the outcome if that is valid. Returns the response unless it must be a refusal. */
   async call(
     by: By,
     method: string,
@@ -397,14 +397,8 @@ class Run {
     expect(outcome(answer)).toBe(refusal ?? 'ok');
     if (refusal) return;
     const fresh = { state: 'pending', ended: false, interval: 5, lastPoll: 0, redeemedAt: 0 } as const;
-    this.devices.push({
-      ...answer.body,
-      asked,
-      expires: this.now + deviceTtl,
-      ...fresh,
-      key: undefined,
-      session: undefined,
-    });
+    const unused = { key: undefined, session: undefined };
+    this.devices.push({ ...answer.body, asked, expires: this.now + deviceTtl, ...fresh, ...unused });
   }
 
   async signDeviceIn(by: By, drawn: Drawn): Promise<void> {
@@ -485,7 +479,7 @@ class Run {
 
   /**
    * At the end, every token ever issued must be accepted or refused as its session in the model demands and do what its scope holds,
-   * the list must hold the active sessions, and the log every theft, once.
+   * the lists must hold the active sessions and keys, and the log every theft, once.
    */
   async checkAll(): Promise<void> {
     for (const session of this.sessions) {
@@ -500,9 +494,11 @@ class Run {
     const live = this.sessions.find((one) => !this.refusalFor([one, one.tokens.at(-1)!]));
     if (live) {
       const { access: token } = live.tokens.at(-1)!;
-      const { body } = await this.app.ask('GET', '/sessions?limit=100', { token });
-      const listed = body.sessions.map(({ id }: { id: string }) => id);
-      expect(listed.toSorted()).toEqual(idsWhere((one) => one.kind !== 'key' && this.isActive(one)));
+      for (const list of ['sessions', 'keys']) {
+        const { body } = await this.app.ask('GET', `/${list}?limit=100`, { token });
+        const ids = idsWhere((one) => this.isActive(one) && (one.kind === 'key') === (list === 'keys'));
+        expect(body[list].map(({ id }: { id: string }) => id).toSorted()).toEqual(ids);
+      }
     }
     const thefts = await this.app.ctx.db.read.run<{ session_id: string }>(
       `SELECT session_id FROM events e JOIN users u ON u.id = e.user_id
