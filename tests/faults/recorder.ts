@@ -133,7 +133,6 @@ export class Recorder {
     feed: readonly string[] = [],
     logDefects: readonly string[] = [],
   ): History {
-    const deliveries = mails.filter(({ isCopy }) => !isCopy).map(deliveryOf);
-    return { ...this, deliveries, feed, logDefects };
+    return { ...this, deliveries: mails.map(deliveryOf), feed, logDefects };
   }
 }

@@ -103,7 +103,7 @@ export const nodeFaults = (pick: () => FaultNode): Fault[] => [
   ...connectionFaults('in front of a node', () => pick().front),
 ];
 
-const troubles: readonly MailTrouble[] = ['slow', 'refusing', 'dropping', 'duplicating'];
+const troubles: readonly MailTrouble[] = ['slow', 'refusing', 'dropping'];
 
 export const mailFaults = (smtp: TestSmtp): Fault[] =>
   troubles.map((how) => ({

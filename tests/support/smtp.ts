@@ -12,17 +12,14 @@ export interface ReceivedMail {
   readonly raw: string;
   /** When it was accepted, by the monotonic clock of this process. */
   readonly at: number;
-  /** Whether the mail server has made this copy itself. */
-  readonly isCopy: boolean;
 }
 
 /**
  * - `slow`: takes its time over every mail.
  * - `refusing`: refuses every recipient for now.
  * - `dropping`: accepts a mail and breaks all connections instead of saying so.
- * - `duplicating`: makes a copy of every mail.
  */
-export type MailTrouble = 'slow' | 'refusing' | 'dropping' | 'duplicating';
+export type MailTrouble = 'slow' | 'refusing' | 'dropping';
 
 /** The text of a message without its quoted-printable encoding, as far as links and codes need it. */
 export const plainText = (raw: string): string => raw.replaceAll('=\r\n', '').replaceAll('=3D', '=');
@@ -79,11 +76,10 @@ export async function startSmtp({ offersTls = false, onMail }: SmtpOptions = {})
         at: performance.now(),
       };
       if (onMail) {
-        onMail({ ...message, isCopy: false });
+        onMail(message);
         return done();
       }
-      messages.push({ ...message, isCopy: false });
-      if (trouble === 'duplicating') messages.push({ ...message, isCopy: true });
+      messages.push(message);
       if (trouble === 'dropping') for (const socket of sockets) socket.destroy();
       else done();
     },

@@ -92,18 +92,9 @@ onBothDatabases('operators', (open) => {
     await t.mails();
     expect(await summary()).not.toContain('email_change new@example.com waiting');
     const all = await emails();
-    for (const one of all)
-      expect(Object.keys(one).sort()).toEqual(['created_at', 'id', 'kind', 'outcome', 'sent_at', 'to']);
     expect(JSON.stringify(all)).not.toMatch(/lk_|token/);
     const headers = { Authorization: authorization };
     expect((await pagesOf(t, `/users/${user}/emails`, 'emails', 1, { headers })).flat()).toEqual(all);
-    // Sent emails are kept for a week.
-    t.pass(6 * 86_400);
-    await t.sweep();
-    expect(await emails()).toHaveLength(all.length);
-    t.pass(2 * 86_400);
-    await t.sweep();
-    expect((await emails()).filter(({ outcome }) => outcome === 'sent')).toEqual([]);
   });
 
   test('a report says what an address was sent, whether it may sign up, and what its account has', async () => {
