@@ -582,7 +582,7 @@ onBothDatabases('any sequence of steps', (open, dialect) => {
     const scopes = [{ name: 'tickets:read', sentence: 'Read your tickets' }];
     const declared = [
       await declareService(app.ctx, { scopes, resource: tickets }),
-      await declareService(app.ctx),
+      await declareService(app.ctx, { rights: ['users'] }),
     ];
     services = declared.map(({ authorization }) => authorization);
     await declareService(app.ctx, { name: 'Builds', resource: builds });

@@ -22,11 +22,13 @@ onBothDatabases('the authorization code grant', (open) => {
   const app = shared(open);
   let service: TestService;
   let publicClient: TestService;
+  const asPublic = { client_id: '' };
   let tokens: Tokens;
   beforeAll(async () => {
     const redirectUris = [redirectUri];
     service = await declareService(app.ctx, { name: 'Charts', redirectUris });
     publicClient = await declareService(app.ctx, { name: 'Notes', redirectUris, isPublic: true });
+    asPublic.client_id = publicClient.id;
   });
   // Tests pass time, and only a recent sign-in approves.
   beforeEach(async () => {
@@ -38,10 +40,6 @@ onBothDatabases('the authorization code grant', (open) => {
   });
   const newCode = (changed = {}) => codeFor(app, tokens, requestOf(service.id, changed));
   const publicCode = (changed = {}) => codeFor(app, tokens, requestOf(publicClient.id, changed));
-  const asPublic = { client_id: '' };
-  beforeAll(() => {
-    asPublic.client_id = publicClient.id;
-  });
   test('a service with its key, in the header or the form, gets tokens with the scope that was approved; its id, and the redirect URI that the request left out, may be left out', async () => {
     const { id: client_id, secret: client_secret } = service;
     const codeWithoutUri = () => newCode({ redirect_uri: undefined });

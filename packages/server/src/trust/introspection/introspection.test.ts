@@ -16,7 +16,7 @@ import { shared } from '#support/shared.ts';
 const inactive = { active: false };
 let facts = 0;
 
-// Forged, foreign and malformed tokens: tests/invariants/no-statement.test.ts.
+// Forged, foreign and malformed tokens: tests/invariants/no-statement.test.ts; those of a resource: properties.test.ts.
 onBothDatabases('introspection', (open) => {
   const app = shared(open);
   const service = shared(() => declareService(app.ctx));
@@ -197,26 +197,6 @@ onBothDatabases('introspection', (open) => {
           expect([scope, Accept, app.statements.length - before]).toEqual([scope, Accept, statements]);
         }
       }
-    });
-
-    test('a token bound to a resource is active to the service of that resource only', async () => {
-      const owner = await app.login(newAddress());
-      const resource = 'https://bound.example/api';
-      const bound = await declareService(app.ctx, { resource });
-      const others = [
-        await declareService(app.ctx, { resource: `${resource}/` }),
-        await declareService(app.ctx, { rights: ['users'] }),
-      ];
-      const { key } = await createdKey(app, owner, { resource });
-      expect(await introspect(key, bound)).toMatchObject({
-        active: true,
-        token_use: 'key',
-        token_type: 'Bearer',
-        aud: resource,
-        organizations: expect.any(Array),
-      });
-      for (const other of others) expect(await introspect(key, other)).toEqual(inactive);
-      expect(await introspect(owner.access_token)).not.toHaveProperty('aud');
     });
   });
 });
