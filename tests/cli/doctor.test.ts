@@ -3,7 +3,6 @@
 import { expect, test } from 'bun:test';
 import { chmodSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { startPostgres } from '#support/postgres.ts';
 import { runOperator, startService, temporaryDirectory } from '#support/service.ts';
 
 test('doctor reports a sound service as ok, an untrusted proxy as a warning and a readable key file as failed', async () => {
@@ -50,22 +49,19 @@ test('doctor reports an unreachable database, mail server and service, and creat
   expect([database, join(directory, 'latchkey.keys')].filter(existsSync)).toEqual([]);
 });
 
-test('doctor compares the clocks of this machine and of PostgreSQL', async () => {
-  const databaseUrl = await (await startPostgres()).createDatabase();
-  const service = await startService({ databaseUrl, env: { LATCHKEY_METRICS_TOKEN: 'the-operators-token' } });
+test('doctor compares clocks and connections with those of PostgreSQL', async () => {
+  const service = await startService({
+    dialect: 'postgres',
+    env: { LATCHKEY_METRICS_TOKEN: 'the-operators-token' },
+  });
   const { code, stdout } = await runOperator(service.env, 'doctor');
   expect(stdout).toMatch(/^ok +the clocks of this machine and of the database differ by \d+ ms$/m);
   expect(stdout).toMatch(/^ok +LATCHKEY_KEYS is set$/m);
   expect(stdout).toMatch(/^ok +the service is running and ready$/m);
   expect(code).toBe(0);
-});
-
-test('doctor compares the connections of all processes with those that PostgreSQL allows', async () => {
-  const DATABASE_URL = await (await startPostgres()).createDatabase();
-  const env = { DATABASE_URL, LATCHKEY_KEYS: Buffer.alloc(32, 'doctor').toString('base64url'), PORT: '1' };
-  expect((await runOperator(env, 'migrate')).code).toBe(0);
   const connections = async (processes: number, settings: Record<string, string> = {}) => {
-    const { stdout } = await runOperator({ ...env, ...settings }, 'doctor', '--nodes', String(processes));
+    const args = ['doctor', '--nodes', String(processes)];
+    const { stdout } = await runOperator({ ...service.env, ...settings }, ...args);
     return /^.*may open.*$/m.exec(stdout)?.[0];
   };
   const allowed = Number(/allows (\d+)$/.exec((await connections(1)) ?? '')?.[1]);
@@ -79,9 +75,8 @@ test('doctor compares the connections of all processes with those that PostgreSQ
   expect(await connections(enough + 1)).toEndWith(
     ': raise max_connections of PostgreSQL, or put a pooler between them',
   );
-  expect(await connections(99, { LATCHKEY_DATABASE_DIRECT_URL: DATABASE_URL })).toMatch(
-    /^ok .* but a pooler is between them$/,
-  );
+  const pooled = { LATCHKEY_DATABASE_DIRECT_URL: service.env['DATABASE_URL']! };
+  expect(await connections(99, pooled)).toMatch(/^ok .* but a pooler is between them$/);
 });
 
 test('a public address without trusted proxies, and one without TLS, are warnings in the log at start', async () => {

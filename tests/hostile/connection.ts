@@ -35,21 +35,6 @@ function headersIn(head: string): Map<string, string> {
   );
 }
 
-/** The end of a chunked body that starts at `from`, or undefined while it is incomplete. */
-function chunkedBody(text: string, from: number): { body: string; end: number } | undefined {
-  let body = '';
-  for (let at = from; ; ) {
-    const lineEnd = text.indexOf('\r\n', at);
-    if (lineEnd < 0) return undefined;
-    const size = Number.parseInt(text.slice(at, lineEnd), 16);
-    const end = lineEnd + 2 + size + 2;
-    if (text.length < end) return undefined;
-    if (size === 0) return { body, end };
-    body += text.slice(lineEnd + 2, lineEnd + 2 + size);
-    at = end;
-  }
-}
-
 /** The first complete response in `text` and where it ends. */
 function firstResponse(text: string, method: string): { response: RawResponse; end: number } | undefined {
   const headLength = text.indexOf(headEnd);
@@ -60,10 +45,8 @@ function firstResponse(text: string, method: string): { response: RawResponse; e
   const from = headLength + headEnd.length;
   if (method === 'HEAD' || status === 204 || status === 304 || status < 200)
     return { response: { status, headers, body: '' }, end: from };
-  if (headers.get('transfer-encoding') === 'chunked') {
-    const chunked = chunkedBody(text, from);
-    return chunked && { response: { status, headers, body: chunked.body }, end: chunked.end };
-  }
+  // The service knows the length of every body that it sends.
+  if (headers.has('transfer-encoding')) throw new Error(`a response without a length: ${head}`);
   const end = from + Number(headers.get('content-length') ?? 0);
   return text.length < end ? undefined : { response: { status, headers, body: text.slice(from, end) }, end };
 }

@@ -6,14 +6,14 @@ import { join } from 'node:path';
 import { exchangeToken } from '@latchkey/client/token-exchange';
 import { openTokenSession } from '@latchkey/client/token-session';
 import type { AuthorizationParameters } from '@latchkey/contract/authorize';
-import { type OAuthClientProvider, UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
+import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import type { OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
 import { spawn } from '#support/cleanup.ts';
 import { examples, type RunningExample, startExample } from '#support/example.ts';
 import { codeBlocks, exampleText, openTerminal, readerOf } from '#support/guides.ts';
 import { apiAt, loginByMail } from '#support/http.ts';
+import { mcpProvider } from '#support/mcp-provider.ts';
 import { startProgram, type TestProgram } from '#support/program.ts';
 import { reservePort } from '#support/reserved-port.ts';
 import { registerService, startService, type TestService } from '#support/service.ts';
@@ -71,32 +71,10 @@ async function approve(url: URL): Promise<URL> {
   return new URL(answer.redirect);
 }
 
-/** A client as its authors tell people to write one. It keeps all in memory. */
-function newClient(client_id: string, redirectUrl: string) {
-  let tokens: OAuthTokens | undefined;
-  let codeVerifier = '';
-  const requested: URL[] = [];
-  const authProvider: OAuthClientProvider = {
-    redirectUrl,
-    clientMetadata: { redirect_uris: [redirectUrl], client_name: 'Notebook' },
-    clientInformation: () => ({ client_id }),
-    tokens: () => tokens,
-    saveTokens: (saved) => {
-      tokens = saved;
-    },
-    redirectToAuthorization: (url) => {
-      requested.push(url);
-    },
-    saveCodeVerifier: (verifier) => {
-      codeVerifier = verifier;
-    },
-    codeVerifier: () => codeVerifier,
-    invalidateCredentials: () => {
-      tokens = undefined;
-    },
-  };
+function newClient(clientId: string, redirectUrl: string) {
+  const kept = mcpProvider(clientId, redirectUrl);
   const connect = async () => {
-    const transport = new StreamableHTTPClientTransport(new URL(resource), { authProvider });
+    const transport = new StreamableHTTPClientTransport(new URL(resource), { authProvider: kept.provider });
     const client = new Client({ name: 'notebook', version: '1.0.0' });
     // Its type has no `undefined` where this project's settings require one.
     const connected = client.connect(transport as Parameters<typeof client.connect>[0]);
@@ -108,15 +86,11 @@ function newClient(client_id: string, redirectUrl: string) {
       },
     );
   };
-  return {
-    connect,
-    requested,
-    tokens: () => tokens,
-    /** Replaces the access token by one that the server refuses like an expired one. */
-    expire: () => {
-      if (tokens) tokens = { ...tokens, access_token: 'lk_at_expired' };
-    },
+  /** Replaces the access token by one that the server refuses like an expired one. */
+  const expire = () => {
+    if (kept.held) kept.held = { ...kept.held, access_token: 'lk_at_expired' };
   };
+  return Object.assign(kept, { connect, expire });
 }
 
 async function signIn(client: ReturnType<typeof newClient>): Promise<Client> {
@@ -178,11 +152,11 @@ describe.each([
     });
     expect(await listProjects(client)).toContain('The projects of usr_');
 
-    const first = notebook.tokens();
+    const first = notebook.held;
     expect(first).toMatchObject({ scope: 'projects:read', expires_in: expect.any(Number) });
     notebook.expire();
     expect(await listProjects(client)).toContain('The projects of usr_');
-    expect(notebook.tokens()?.refresh_token).not.toBe(first?.refresh_token);
+    expect(notebook.held?.refresh_token).not.toBe(first?.refresh_token);
     expect(notebook.requested).toHaveLength(1);
 
     const api = apiAt(service.url);
@@ -196,7 +170,7 @@ describe.each([
       );
     await until(isRefused, 'the refusal of the token');
     expect(notebook.requested).toHaveLength(2);
-    expect(notebook.tokens()).toBeUndefined();
+    expect(notebook.held).toBeUndefined();
   });
 });
 

@@ -2,12 +2,13 @@
 // have done, and nobody has to sign in again.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { auth as mcpAuth, type OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
+import { auth as mcpAuth } from '@modelcontextprotocol/sdk/client/auth.js';
 import type { OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
 import { exportJWK, generateKeyPair } from 'jose';
 import * as openid from 'openid-client';
 import { type FaultProxy, startFaultProxy } from '#support/fault-proxy.ts';
 import { loginByMail, refreshesDuring, request } from '#support/http.ts';
+import { mcpProvider } from '#support/mcp-provider.ts';
 import { registerService, startService, type TestService } from '#support/service.ts';
 
 const sharers = 20;
@@ -47,34 +48,15 @@ async function openidClient(clientId: string, auth: openid.ClientAuth): Promise<
 }
 
 /** Its `auth` does everything: after a refresh without a response it starts a new authorization, and refused tokens are dropped. */
-async function mcpSdk(client_id: string): Promise<Refresh> {
-  let held: OAuthTokens | undefined;
-  let known: Awaited<ReturnType<NonNullable<OAuthClientProvider['discoveryState']>>>;
-  const provider: OAuthClientProvider = {
-    redirectUrl: redirectUri,
-    clientMetadata: { redirect_uris: [redirectUri] },
-    clientInformation: () => ({ client_id }),
-    discoveryState: () => known,
-    saveDiscoveryState: (state) => {
-      known = state;
-    },
-    tokens: () => held,
-    saveTokens: (tokens) => {
-      held = tokens;
-    },
-    invalidateCredentials: (what) => {
-      throw new Error(`the client dropped its credentials: ${what}`);
-    },
-    codeVerifier: () => '',
-    saveCodeVerifier: () => {},
-    redirectToAuthorization: () => {},
-  };
+async function mcpSdk(clientId: string): Promise<Refresh> {
+  const client = mcpProvider(clientId, redirectUri);
   // Without tokens: only discovery.
-  await mcpAuth(provider, { serverUrl: server });
+  await mcpAuth(client.provider, { serverUrl: server });
   return async (tokens) => {
-    held = tokens;
-    if ((await mcpAuth(provider, { serverUrl: server })) !== 'AUTHORIZED') throw new Error('no answer');
-    return held;
+    client.held = tokens;
+    if ((await mcpAuth(client.provider, { serverUrl: server })) !== 'AUTHORIZED')
+      throw new Error('no answer');
+    return client.held;
   };
 }
 

@@ -7,7 +7,7 @@ import { sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';
 import { outcome, sameOrigin, sessionCookieIn } from './account.ts';
 import { day, type Login, Model, type Notice, type Open, type Passkey } from './account-model.ts';
 import { linkFor, tokenOf } from './account-scene.ts';
-import type { Answer, TestApp, Tokens } from './app.ts';
+import type { Answer, TestApp } from './app.ts';
 import { codeFor, redeem, requestOf } from './authorize.ts';
 import { startDevice } from './devices.ts';
 import type { TestService } from './services.ts';
@@ -15,14 +15,6 @@ import type { TestService } from './services.ts';
 const placeOf = (place: number) => ({
   peer: `198.51.${place}.7`,
   headers: { 'User-Agent': `Browser ${'ABCD'[place]}` },
-});
-
-/** Tokens of which only the access token is used. */
-export const tokensOf = (access_token: string): Tokens => ({
-  access_token,
-  refresh_token: '',
-  expires_in: 0,
-  token_type: 'Bearer',
 });
 
 export class Walk {
@@ -33,6 +25,8 @@ export class Walk {
   userId = '';
   /** In seconds. Access tokens live longer. */
   elapsed = 0;
+  /** Whatever was ever open. */
+  readonly #everOpen: Open[] = [];
   #turn = 0;
   #names = 0;
 
@@ -121,6 +115,7 @@ export class Walk {
   /** Adds something open to the list. */
   begun(open: Open): Open {
     this.model.open.push(open);
+    this.#everOpen.push(open);
     return open;
   }
 
@@ -188,7 +183,7 @@ export class Walk {
 
   async approveApp(by: Login): Promise<Open | undefined> {
     if (!('token' in by.credential)) return undefined;
-    const secret = await codeFor(this.app, tokensOf(by.credential.token), requestOf(this.service.id));
+    const secret = await codeFor(this.app, { access_token: by.credential.token }, requestOf(this.service.id));
     return this.begun({ kind: 'app', name: 'a service', secret, by, endsAt: this.now + 60_000 });
   }
 
@@ -270,10 +265,10 @@ export class Walk {
   }
 
   /** Tries whatever may be open, at the end of the walk. */
-  async tryDoors(everOpen: readonly Open[]): Promise<void> {
+  async tryDoors(): Promise<void> {
     const { model } = this;
     await this.look();
-    for (const open of everOpen) {
+    for (const open of this.#everOpen) {
       if (model.open.includes(open)) continue;
       const asks = {
         device: () => this.app.ask('POST', '/token', { json: { device_code: open.secret } }),

@@ -64,7 +64,7 @@ export async function cookieByMail(app: TestApp, email: string, cookie?: string)
 /** Adds a passkey to the account that the tokens belong to. */
 export async function addPasskey(
   app: TestApp,
-  tokens: Tokens,
+  tokens: Pick<Tokens, 'access_token'>,
   authenticator: Authenticator,
   name = 'key',
 ): Promise<Answer> {
@@ -93,7 +93,7 @@ export const requestOptions = async (app: TestApp): Promise<RequestOptions> =>
 /** Registers what an authenticator has created. */
 export const postRegistration = (
   app: TestApp,
-  { access_token: token }: Tokens,
+  { access_token: token }: Pick<Tokens, 'access_token'>,
   json: unknown,
 ): Promise<Answer> => app.ask('POST', '/passkey/register', { token, json });
 

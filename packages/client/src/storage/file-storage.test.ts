@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import {
   chmodSync,
   chownSync,
@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { atExit } from '#support/cleanup.ts';
 import { document, empty, login, logins } from '#support/stored-document.ts';
-import { runtimes, startWorker, withoutRootsPowers } from '#support/worker.ts';
+import { runtimes, startWorker, type Worker, withoutRootsPowers } from '#support/worker.ts';
 import { documentLimitBytes } from './document.ts';
 import { fileStorage, staleTemporarySeconds } from './file-storage.ts';
 
@@ -41,12 +41,12 @@ const put = (text: string, place = path) => {
 const temporaryFiles = () => readdirSync(directory).filter((name) => name.endsWith('.tmp'));
 
 describe.each(runtimes)('credentials in a file, on $name', ({ command }) => {
-  const ask = async (...message: readonly unknown[]) => {
-    const one = startWorker(command, 'store-worker.ts');
-    const answer = await one.ask(message);
-    expect(await one.finish()).toBe('');
-    return answer;
-  };
+  let worker: Worker;
+  beforeAll(() => {
+    worker = startWorker(command, 'store-worker.ts');
+  });
+  afterAll(async () => expect(await worker.finish()).toBe(''));
+  const ask = (...message: readonly unknown[]) => worker.ask(message);
   const askUnprivileged = (...message: readonly unknown[]) =>
     startWorker([...withoutRootsPowers, ...command], 'store-worker.ts').ask(message);
 

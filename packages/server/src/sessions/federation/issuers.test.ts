@@ -88,49 +88,48 @@ describe('the keys of an issuer', () => {
     expect(issuer.requests).toEqual([discoveryPath]);
   });
 
-  test('are known from a list with entries that are no keys', async () => {
-    const good = issuer.keys.map(({ publicJwk }) => publicJwk);
-    const keys = [null, 'x', ['y'], {}, ...good, 5];
-    issuer.answer = (path) => (path === '/jwks' ? Response.json({ keys }) : undefined);
-    expect(await verify()).toBe('valid');
-  });
-
+  /** Lets the issuer answer at one path with something else. */
+  const instead = (at: string, answer: () => Response) => {
+    issuer.answer = (path) => (path === at ? answer() : path === '/keys' ? keySet() : undefined);
+  };
   const keySet = (changed: object = {}) =>
     Response.json({ keys: issuer.keys.map(({ publicJwk }) => publicJwk), ...changed });
   const discovery = (changed: object) =>
     Response.json({ issuer: issuer.url, jwks_uri: `${issuer.url}/jwks`, ...changed });
-  /** What the issuer answers, by path, instead of what is good. */
-  const answers: Record<string, (path: string) => Response | undefined> = {
-    'an error': () => new Response(null, { status: 500 }),
-    'a redirect to its keys': (path) =>
-      path === '/jwks' ? Response.redirect(`${issuer.url}/keys`) : path === '/keys' ? keySet() : undefined,
-  };
-  const inPlaceOf = (path: string, what: string, answer: () => Response) => {
-    answers[what] = (asked) => (asked === path ? answer() : undefined);
-  };
-  const html = () => new Response('<html>', { headers: { 'Content-Type': 'application/json' } });
-  inPlaceOf('/jwks', 'more than 512 KiB', () => keySet({ more: 'x'.repeat(512 * 1024) }));
-  inPlaceOf('/jwks', 'no JSON', html);
-  inPlaceOf('/jwks', 'keys that are no list', () => keySet({ keys: 'x' }));
-  inPlaceOf(discoveryPath, 'another issuer', () => discovery({ issuer: 'https://other.example' }));
-  inPlaceOf(discoveryPath, 'another spelling', () => discovery({ issuer: `${issuer.url}/` }));
-  inPlaceOf(discoveryPath, 'no issuer', () => discovery({ issuer: undefined }));
-  inPlaceOf(discoveryPath, 'a redirect', () => Response.redirect(`${issuer.url}/elsewhere`));
-  for (const jwks_uri of [undefined, 'https://10.0.0.1/jwks', 'http://192.0.2.1/jwks', 'file:///etc/passwd'])
-    inPlaceOf(discoveryPath, `keys at ${jwks_uri}`, () => discovery({ jwks_uri }));
-  test.each(Object.entries(answers))(
-    'are not known from %s, which keeps the last good ones',
-    async (_, answer) => {
-      issuer.answer = answer;
-      expect(await verify()).toBe('unavailable');
-      recover();
-      app.pass(60);
-      expect(await verify()).toBe('valid');
-      issuer.answer = answer;
-      app.pass(600);
-      expect(await verify()).toBe('valid');
-    },
-  );
+
+  test('are known from a list with entries that are no keys', async () => {
+    const good = issuer.keys.map(({ publicJwk }) => publicJwk);
+    instead('/jwks', () => keySet({ keys: [null, 'x', ['y'], {}, ...good, 5] }));
+    expect(await verify()).toBe('valid');
+  });
+
+  const elsewhere = [undefined, 'https://10.0.0.1/jwks', 'http://192.0.2.1/jwks', 'file:///etc/passwd'];
+  test.each<[what: string, at: string, () => Response]>([
+    ['an error', '/jwks', () => new Response(null, { status: 500 })],
+    ['an error', discoveryPath, () => new Response(null, { status: 500 })],
+    ['a redirect to its keys', '/jwks', () => Response.redirect(`${issuer.url}/keys`)],
+    ['more than 512 KiB', '/jwks', () => keySet({ more: 'x'.repeat(512 * 1024) })],
+    ['no JSON', '/jwks', () => new Response('<html>', { headers: { 'Content-Type': 'application/json' } })],
+    ['keys that are no list', '/jwks', () => keySet({ keys: 'x' })],
+    ['another issuer', discoveryPath, () => discovery({ issuer: 'https://other.example' })],
+    ['another spelling', discoveryPath, () => discovery({ issuer: `${issuer.url}/` })],
+    ['no issuer', discoveryPath, () => discovery({ issuer: undefined })],
+    ['a redirect', discoveryPath, () => Response.redirect(`${issuer.url}/elsewhere`)],
+    ...elsewhere.map((jwks_uri): [string, string, () => Response] => [
+      `keys at ${jwks_uri}`,
+      discoveryPath,
+      () => discovery({ jwks_uri }),
+    ]),
+  ])('are not known from %s at %s, which keeps the last good ones', async (_, at, answer) => {
+    instead(at, answer);
+    expect(await verify()).toBe('unavailable');
+    recover();
+    app.pass(60);
+    expect(await verify()).toBe('valid');
+    instead(at, answer);
+    app.pass(600);
+    expect(await verify()).toBe('valid');
+  });
 
   test('are not waited for longer than 5 seconds', async () => {
     issuer.answer = () => new Promise(() => {});
@@ -151,8 +150,7 @@ describe('the keys of an issuer', () => {
       [own, { ...own.publicJwk, use: 'enc' }],
       [own, { ...own.publicJwk, n: 'AQAB' }],
     ] as const) {
-      inPlaceOf('/jwks', 'these', () => keySet({ keys }));
-      issuer.answer = answers['these'];
+      instead('/jwks', () => keySet({ keys }));
       expect([keys, await verify({ key })]).toEqual([keys, 'invalid']);
       app.pass(600);
     }
