@@ -39,7 +39,11 @@ test('what no setting says follows from the others, and nothing changes it', () 
     isLocal: true,
     hasPasskeys: true,
     mailFrom: 'Latchkey <no-reply@localhost>',
-    product: { name: 'Latchkey', logo: undefined },
+    product: {
+      name: 'Latchkey',
+      links: { help: undefined, terms: undefined, privacy: undefined },
+      logo: undefined,
+    },
     devMailbox: true,
     signup: 'open',
     rateLimitsEnabled: true,

@@ -13,14 +13,6 @@ const productOf = (env: Record<string, string>): Config['product'] => readConfig
 
 const svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 10"><path d="M0 0h40v10z"/></svg>';
 
-test('without settings the product is Latchkey, with no links and no logo', () => {
-  expect(productOf({})).toEqual({
-    name: 'Latchkey',
-    links: { help: undefined, terms: undefined, privacy: undefined },
-    logo: undefined,
-  });
-});
-
 test('LATCHKEY_PRODUCT_NAME is 1 to 40 characters, whatever they mean elsewhere', () => {
   const long = ['x'.repeat(40), '𝒜'.repeat(40)];
   for (const name of ['A', 'Zürich 暗号', '<script>alert(1)</script>', '{{footer}} & "Co"', ...long]) {

@@ -28,17 +28,6 @@ function recording(): Transport & { readonly delivered: string[] } {
   };
 }
 
-/** A transport whose deliveries end when the test says so. */
-function hanging(): Transport & { readonly isDelivering: () => boolean; finish(): void } {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  let isDelivering = false;
-  const deliver = () => {
-    isDelivering = true;
-    return promise;
-  };
-  return { deliver, close: () => undefined, isDelivering: () => isDelivering, finish: resolve };
-}
-
 const claimUrgent = (t: TestApp, now = t.ctx.clock()) => {
   const slots = { priority: urgentPriority, max_slow_attempts: anySlowAttempts };
   return claimMail(t.ctx.db.single, { now, lease_until: now + 8_000, ...slots });
@@ -98,15 +87,19 @@ onBothDatabases('outbox', (open) => {
 test('a worker renews the lease of a mail that takes long, and one that stops waits for its delivery', async () => {
   const t = await openApp('sqlite');
   await request(t, 'ada@example.com');
-  const transport = hanging();
-  const worker = new MailWorker(t.ctx, templates, transport);
+  const [begun, finished] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const deliver = () => {
+    begun.resolve();
+    return finished.promise;
+  };
+  const worker = new MailWorker(t.ctx, templates, { deliver, close: () => undefined });
   const leased = async () => Number((await unsent(t))[0]?.next_attempt_at);
-  await until(transport.isDelivering, 'the delivery');
+  await begun.promise;
   const first = await leased();
   t.pass(2.5);
   await until(async () => (await leased()) > first, 'the renewal');
   const stopped = worker.stop();
-  transport.finish();
+  finished.resolve();
   await stopped;
   expect(await unsent(t)).toEqual([]);
 });
