@@ -35,7 +35,7 @@ onBothDatabases('positions of events', (open) => {
     const positions = events.map(({ position }) => position);
     expect(positions).toEqual([...new Set(positions)].sort((a, b) => a - b));
     expect(await listEventsAfterPosition(t.ctx, positions[2]!)).toEqual(events.slice(3));
-    expect(listEventsAfterPosition(t.ctx, positions[4]! + 1)).rejects.toMatchObject({
+    await expect(listEventsAfterPosition(t.ctx, positions[4]! + 1)).rejects.toMatchObject({
       code: 'invalid_request',
     });
   });
