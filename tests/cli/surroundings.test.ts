@@ -38,8 +38,10 @@ test.skipIf(process.getuid?.() !== 0)(
     expect((await run(job, 'token', '--federated', 'key_1')).stderr).not.toContain('no home directory');
     for (const LATCHKEY_CREDENTIALS of ['file', 'keychain', ''])
       for (const command of ['login', 'whoami', 'doctor']) {
-        const { code, stderr } = await run({ LATCHKEY_CREDENTIALS }, command);
-        expect([code, stderr]).toEqual([2, expect.stringMatching(/^latchkey: There is no home directory/)]);
+        const { code, stdout, stderr } = await run({ LATCHKEY_CREDENTIALS }, command);
+        const says = command === 'doctor' ? stdout : stderr;
+        expect([code, says]).toEqual([2, expect.stringContaining('There is no home directory to store')]);
+        if (command === 'doctor') expect(stdout).toMatch(/^ok +Server/m);
       }
     const elsewhere = { XDG_CONFIG_HOME: '/dev/null/config' };
     expect((await run(elsewhere, 'whoami')).stderr).not.toContain('home directory');

@@ -14,7 +14,7 @@ const places = new WeakMap<Config, Promise<Place>>();
 /**
  * The keychain if there is one, otherwise the file; `LATCHKEY_CREDENTIALS` overrides this. Decided once for each command, because a
  * keychain may take its time.
- * @throws {UsageError} for any other value of the setting, and for a relative `HOME`
+ * @throws {UsageError} for any other value of the setting; using the place, where there is no home directory or `HOME` is relative
  */
 export function openStorage(config: Config): Promise<Place> {
   const place = places.get(config) ?? choosePlace(config);
@@ -33,7 +33,7 @@ async function choosePlace(config: Config): Promise<Place> {
   if (credentials === undefined && process.platform === 'linux' && !address && !runtimeDirectory) {
     return inFile(config, 'there is no keychain: no D-Bus session is running');
   }
-  requireAbsolute(config, config.home);
+  if (!isAbsolute(config.home)) return nowhere(config);
   const { keychainStorage } = await import('@latchkey/client/keychain-storage');
   const storage = keychainStorage({
     load: () => import('@napi-rs/keyring'),
@@ -46,17 +46,23 @@ async function choosePlace(config: Config): Promise<Place> {
 }
 
 async function inFile(config: Config, why: string): Promise<Place> {
-  requireAbsolute(config, config.credentialsFile);
+  if (!isAbsolute(config.credentialsFile)) return nowhere(config);
   const { fileStorage } = await import('@latchkey/client/file-storage');
   return { kind: 'file', storage: fileStorage(config.credentialsFile), why };
 }
 
-/** With a relative home, every directory would get credentials of its own. */
-function requireAbsolute({ home }: Config, path: string): void {
-  if (isAbsolute(path)) return;
-  if (home !== '') throw new UsageError('HOME must be an absolute path.', 'Set it to your home directory.');
-  throw new UsageError(
+/** Whatever needs what is stored fails. With a relative home, every directory would get credentials of its own. */
+function nowhere({ home }: Config): Place {
+  const fail = () => Promise.reject(home === '' ? withoutHome() : withRelativeHome());
+  const storage = { description: 'nowhere', read: fail, write: fail, lock: fail, check: fail };
+  return { kind: 'file', storage, why: 'there is no home directory' };
+}
+
+const withRelativeHome = () =>
+  new UsageError('HOME must be an absolute path.', 'Set it to your home directory.');
+
+const withoutHome = () =>
+  new UsageError(
     'There is no home directory to store credentials in: HOME is not set, and this user has no entry in the password file.',
     'Set HOME or XDG_CONFIG_HOME, or use LATCHKEY_TOKEN.',
   );
-}

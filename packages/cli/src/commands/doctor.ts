@@ -7,6 +7,7 @@ import type { ProxySetting } from '../config.ts';
 import {
   type Connection,
   connect,
+  connectStored,
   connectWithoutLogins,
   credentialVariable,
   loginCommand,
@@ -121,14 +122,12 @@ async function checkFile({ config }: Context): Promise<FileCheck | undefined> {
   return place.kind === 'file' ? place.storage.check().catch(() => undefined) : undefined;
 }
 
-/** Continues without logins if the credentials are unreadable: another check reports that. */
-async function connectOrDefault(ctx: Context): Promise<Connection> {
-  try {
-    return await connect(ctx);
-  } catch (error) {
-    if (!hasCode(error, 'store_corrupt', 'store_failed')) throw error;
-    return connectWithoutLogins(ctx);
-  }
+/** Continues without logins if the credentials cannot be read: another check reports that. */
+function connectOrDefault(ctx: Context): Promise<Connection> {
+  const { token, agent } = ctx.config;
+  return (token ?? agent) === undefined
+    ? connectStored(ctx).catch(() => connectWithoutLogins(ctx))
+    : connect(ctx);
 }
 
 /** Sends a request without credentials, which only a Latchkey server refuses with the right error. */
