@@ -77,7 +77,7 @@ test('a key is created with what was ticked, after a confirmation if the sign-in
   expect((await profileFor(key)).status).toBe(401);
 });
 
-test('a link fills in the form, also after a sign-in, and creates nothing without a click; what it asks for is text, and what nobody offers is shown as unknown and never becomes a wider key', async () => {
+test('a link fills in the form, also after a sign-in, and creates nothing without a click; what it asks for is shown as text, and an undeclared scope is shown as unknown and never becomes a wider key', async () => {
   const page = await newPage();
   const changes = changesBy(page.context());
   const [evil, resource] = ['<img src=x onerror=alert(1)>', 'https://builds.example/api'];

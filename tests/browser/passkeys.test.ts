@@ -145,7 +145,7 @@ test('passkey autofill signs in without a click and continues to the right page,
   await atAccount(page);
 });
 
-test('a passkey whose authenticator does not say what it is has the name of the browser and system; it is renamed and removed by keyboard, without progress on the button that adds one, and the browser is told that it is gone', async () => {
+test('a passkey of an unknown authenticator is named after browser and system, renamed and removed by keyboard, without progress on the Add button, and the browser learns that it is gone', async () => {
   const { page, credentials } = await newDevice();
   await page.addInitScript(() => {
     const create = navigator.credentials.create.bind(navigator.credentials);

@@ -368,7 +368,7 @@ describe('a response', () => {
     socket.destroy();
   });
 
-  test.each([true, false])('that nobody waits for is not waited for, begun or not: %j', async (isBegun) => {
+  test.each([true, false])('whose client has gone is canceled, begun or not: %j', async (isBegun) => {
     const [arrived, closed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     scene.respond = (_, response) => {
       if (isBegun) response.write('begun');

@@ -185,7 +185,7 @@ onBothDatabases('"this was not me"', (open) => {
 onBothDatabases('the address that "this was not me" restores', (open) => {
   const app = fresh(open);
 
-  test('both addresses are told, and the other one may no longer use its links', async () => {
+  test('each address gets its own mail, and links sent to the other one stop working', async () => {
     await app.login(ada);
     const thief = await signInElsewhere(app);
     await change(app, thief, evil);

@@ -85,7 +85,7 @@ onBothDatabases('failed sign-ins', (open) => {
       [good, '200'],
       [good, '400 invalid_grant'],
       [await assertion({ id: 'AAAA' }), '400 unknown_credential'],
-      // Neither is an answer to a challenge of ours.
+      // Neither answers a challenge that we issued.
       [await assertion({ clientData: { challenge: 'AAAA' } }), '400 invalid_grant'],
       [{ ...good, response: { ...good.response, clientDataJSON: 'AAAA' } }, '400 invalid_grant'],
     ] as const)

@@ -157,7 +157,7 @@ for (const [name, prepare] of Object.entries(acts)) {
         expectRefused(await other.act(ada, authenticator.get(foreign)));
         refused++;
       }
-      // Beside a code that is nobody's.
+      // Sent with a user code that does not exist.
       const wasted = authenticator.get(await optionsFor(act, ada));
       expectRefused(await post(t, ada, '/device/approve', { user_code: 'BBBB-BBBB', passkey: wasted }));
       expectRefused(await act.act(ada, wasted));

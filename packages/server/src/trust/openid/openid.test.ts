@@ -290,7 +290,7 @@ onBothDatabases('OpenID Connect', (open) => {
   });
 
   // From a page of this service only: tests/invariants/access.test.ts.
-  test('the session of a hint ends for its user, or with nobody signed in', async () => {
+  test('id_token_hint ends its session if its user is signed in, or no one is', async () => {
     const { id_token: id_token_hint, access_token } = await openid('openid');
     const other = await app.login('grace@example.com');
     const { body } = await signOut({ id_token_hint }, { token: other.access_token });
