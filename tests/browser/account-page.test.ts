@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { newPage } from '#support/browser.ts';
+import { goOffline, newPage } from '#support/browser.ts';
 import { codeIn, denyDevice, linkIn, loginByMail, mailTo, request } from '#support/http.ts';
 import { service } from '#support/page-service.ts';
 import {
@@ -55,7 +55,7 @@ test('editing the profile shows errors at their field and keeps what was typed',
   await alerted(page, "That name can't be used");
   expect(await name.evaluate((input) => input === document.activeElement)).toBe(true);
   expect(await name.getAttribute('aria-invalid')).toBe('true');
-  await page.context().setOffline(true);
+  await goOffline(page);
   await name.fill('Ada Lovelace');
   await name.press('Enter');
   await alerted(page, 'Check your connection and try again');

@@ -1,7 +1,7 @@
 // The sessions and runs on the account page, in a real browser against the real service.
 
 import { expect, test } from 'bun:test';
-import { newPage } from '#support/browser.ts';
+import { goOffline, newPage } from '#support/browser.ts';
 import { deviceTokens, loginByMail, request } from '#support/http.ts';
 import { service } from '#support/page-service.ts';
 import { confirmed, giveSession, pressed, signIn, startRun } from '#support/people.ts';
@@ -41,7 +41,7 @@ test('an error is shown where a session is ended; the activity names the session
   const page = await newPage();
   await signIn(page, service.url, email);
   const question = page.locator('#sessions .question');
-  await page.context().setOffline(true);
+  await goOffline(page);
   await confirmed(page.locator('#sessions'), 'End session');
   await question.getByRole('alert').getByText("Couldn't reach Latchkey").waitFor();
   await pressed(page, 'Cancel');

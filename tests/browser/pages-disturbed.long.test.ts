@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { newPage, untilLoaded } from '#support/browser.ts';
+import { goOffline, newPage, untilLoaded } from '#support/browser.ts';
 import { denyDevice, deviceTokens, loginByMail, request } from '#support/http.ts';
 import { service } from '#support/page-service.ts';
 import { registerPasskey } from '#support/passkeys.ts';
@@ -95,7 +95,7 @@ test.each(actions)(
     const { page } = await openAccount();
     await begin(page);
     const changes = changesBy(page.context());
-    await page.context().setOffline(true);
+    await goOffline(page);
     await button(page, name).click();
     await unreachable(page).waitFor();
     await page.context().setOffline(false);
@@ -203,14 +203,14 @@ describe.each([
     const changes = changesBy(page.context());
     await page.goto(`${service.url}/device`);
     await page.getByLabel('Code from your device').fill(device.user_code);
-    await page.context().setOffline(true);
+    await goOffline(page);
     await button(page, 'Continue').click();
     await unreachable(page).waitFor();
     expect(await page.getByLabel('Code from your device').inputValue()).toBe(device.user_code);
     await page.context().setOffline(false);
     await clickTwice(page, 'Continue');
     await titled(page, 'Let this device sign in as you?');
-    await page.context().setOffline(true);
+    await goOffline(page);
     await button(page, decision).click();
     await unreachable(page).waitFor();
     await page.context().setOffline(false);

@@ -3,7 +3,7 @@
 
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { newPage } from '#support/browser.ts';
+import { goOffline, newPage } from '#support/browser.ts';
 import { deviceTokens, loginByMail } from '#support/http.ts';
 import { service } from '#support/page-service.ts';
 import {
@@ -47,7 +47,7 @@ test('the page of a link drops the token when declined, keeps it in the emailed 
   await titled(page, 'Was this you?');
   await page.reload();
   await titled(page, 'Was this you?');
-  await page.context().setOffline(true);
+  await goOffline(page);
   await pressed(page, "This wasn't me");
   await alerted(page, "Couldn't reach Latchkey");
   expect(page.url()).toBe(link);

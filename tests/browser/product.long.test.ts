@@ -5,7 +5,7 @@ import { expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { newPage, untilIdle } from '#support/browser.ts';
+import { goOffline, newPage, untilIdle } from '#support/browser.ts';
 import { signIn } from '#support/people.ts';
 import { startService, temporaryDirectory } from '#support/service.ts';
 import { shared } from '#support/shared.ts';
@@ -61,7 +61,7 @@ test('every page shows the name as text, also in what it says, and the logo, and
   expect(ownPaths.sort()).toEqual(pages.map((path) => `/${path}`).sort());
 
   await page.goto(`${service.url}/account`);
-  await page.context().setOffline(true);
+  await goOffline(page);
   await page.getByRole('button', { name: 'Sign out', exact: true }).click();
   await page.getByRole('alert').getByText(`Couldn't reach ${name}. Check your connection`).waitFor();
 });

@@ -53,6 +53,12 @@ export async function untilIdle(page: Page): Promise<void> {
   );
 }
 
+/** Takes the network from a page after its last request: an earlier one would fail, too, and show its own alert. */
+export async function goOffline(page: Page): Promise<void> {
+  await untilIdle(page);
+  await page.context().setOffline(true);
+}
+
 /** Chromium exits when its pipe to this process closes. Only its files need to be removed. */
 async function launch(): Promise<Browser> {
   const before = process.env['TMPDIR'];
