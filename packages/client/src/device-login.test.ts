@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test';
 import { openApp } from '#support/app.ts';
-import { apiOf, clockOf, codeOf, fetchOf, lossy } from '#support/client.ts';
+import { apiOf, clockOf, codeOf, fetchOf } from '#support/client.ts';
 import { fresh } from '#support/shared.ts';
 import type { Clock } from './clock.ts';
-import { startDeviceLogin, type Wait } from './device-login.ts';
+import { startDeviceLogin } from './device-login.ts';
 
 const service = fresh(() => openApp('sqlite'));
 
@@ -29,17 +29,6 @@ async function approve(userCode: string): Promise<void> {
   expect(answer.status).toBe(204);
 }
 
-test('the tokens arrive with the approval, because the service holds the poll', async () => {
-  const waits: Wait[] = [];
-  const login = await startDeviceLogin(apiOf(service));
-  const waiting = login.tokens({ onWait: (wait) => waits.push(wait) });
-  await service.untilWaiting(1, 15);
-  await approve(login.userCode);
-  expect(outcomes().filter((outcome) => outcome !== 'ok')).toEqual([]);
-  expect((await waiting).access_token).toStartWith('lk_at_');
-  expect(waits).toEqual([]);
-});
-
 test.each([0.8, 1.3, 2])(
   'a clock at %d times the right speed completes the login without repeated slow_down responses',
   async (speed) => {
@@ -55,24 +44,6 @@ test.each([0.8, 1.3, 2])(
     expect(outcomes().slice(-10)).toEqual([...Array(9).fill('authorization_pending'), 'ok']);
   },
 );
-
-test('lost token responses are requested again with the same key', async () => {
-  const { fetch, loseNext, sent } = lossy(fetchOf(service));
-  const login = await startDeviceLogin(apiOf(service, fetch), { clock: clockOf(service) });
-  await approve(login.userCode);
-  loseNext(2);
-  const waits: Wait[] = [];
-  const tokens = await login.tokens({ onWait: (wait) => waits.push(wait) });
-  expect(outcomes()).toEqual(['ok', 'ok', 'ok']);
-  const keys = sent.slice(1).map((request) => request.headers.get('Idempotency-Key'));
-  expect(new Set(keys).size).toBe(1);
-  expect(keys[0]).toMatch(/^[\x21-\x7e]{1,128}$/);
-  expect(waits.map(({ seconds, because }) => [seconds, because])).toEqual([
-    [12, 'unreachable'],
-    [12, 'unreachable'],
-  ]);
-  expect((await service.ask('POST', '/refresh', { json: tokens })).status).toBe(200);
-});
 
 test('a login that is cancelled, or aborted while its code is on its way, cannot be approved, nor its session used', async () => {
   const { access_token: token } = await service.login();

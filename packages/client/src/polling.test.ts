@@ -34,7 +34,7 @@ const answer =
 interface Polling {
   /** The response to the start. */
   readonly start?: object;
-  readonly holdSeconds?: number;
+  readonly holdSeconds?: number | 'default';
   /** What the person types when asked for a code. Undefined: the program cannot ask. */
   readonly codes?: readonly string[];
   readonly secondsToType?: number;
@@ -49,10 +49,12 @@ async function polled(
   const [waits, slept, attempts]: [Wait[], number[], number[]] = [[], [], []];
   const bodies: Record<string, unknown>[] = [];
   const preferences: (string | null)[] = [];
+  const keys = new Set<string | null>();
   const fetch = async (url: string, { headers, body }: RequestInit) => {
     bodies.push(JSON.parse(String(body)));
     if (url.endsWith('/device')) return Response.json(start, { headers: id });
     preferences.push(new Headers(headers).get('Prefer'));
+    keys.add(new Headers(headers).get('Idempotency-Key'));
     return (answers[preferences.length - 1] ?? answer(error('authorization_pending')))();
   };
   const askConfirmationCode = async (attempt: number) => {
@@ -65,11 +67,21 @@ async function polled(
     ...(codes && { askConfirmationCode }),
   });
   const outcome = await login
-    .tokens({ holdSeconds, onWait: (wait) => waits.push(wait) })
+    .tokens({ ...(holdSeconds !== 'default' && { holdSeconds }), onWait: (wait) => waits.push(wait) })
     .catch((thrown) => thrown.code);
   const seconds = waits.map((wait) => Number(wait.seconds.toFixed(6)));
   const [begun, ...polls] = bodies;
-  return { outcome, seconds, polls: polls.length, preferences, slept, attempts, begun, sent: polls };
+  return {
+    outcome,
+    seconds,
+    polls: polls.length,
+    preferences,
+    keys: [...keys],
+    slept,
+    attempts,
+    begun,
+    sent: polls,
+  };
 }
 
 const approved = answer(tokens, 200);
@@ -83,8 +95,8 @@ test('slow_down sets the interval it carries, or adds 5 s', async () => {
   expect((await polled([slower({ interval: 1 }), approved])).seconds).toEqual([6, 7]);
 });
 
-test('polling continues after server errors, proxies, portals and lost connections, and honours Retry-After', async () => {
-  const { outcome, seconds } = await polled([
+test('polling continues after server errors, proxies, portals and lost connections with the same key, and honours Retry-After', async () => {
+  const { outcome, seconds, keys } = await polled([
     answer(error('rate_limited'), 429, { 'Retry-After': '40' }),
     answer(error('rate_limited'), 429, { 'Retry-After': '999999999' }),
     answer(error('temporarily_unavailable'), 503, { 'Retry-After': '1' }),
@@ -99,6 +111,7 @@ test('polling continues after server errors, proxies, portals and lost connectio
   ]);
   expect(outcome).toEqual(tokens);
   expect(seconds).toEqual([6, 40, 600, 6, 6, 6, 6, 6, 12]);
+  expect(keys).toEqual([expect.stringMatching(/^[\x21-\x7e]{1,128}$/)]);
 });
 
 test('errors that polling cannot resolve end it', async () => {
@@ -124,7 +137,8 @@ test('the first held poll comes at once, later ones an interval after the previo
     seconds: [6, 14],
     preferences: ['wait=25', 'wait=25', 'wait=25'],
   });
-  expect((await polled([approved], { holdSeconds: 60 })).preferences).toEqual(['wait=25']);
+  for (const holdSeconds of [60, 'default'] as const)
+    expect((await polled([approved], { holdSeconds })).preferences).toEqual(['wait=25']);
   expect((await polled([approved])).preferences).toEqual([null]);
 });
 

@@ -18,17 +18,6 @@ const outcomesOf = (route: string, of: TestApp = service): string[] =>
     .filter((line) => line.route === `/api/v1/auth/${route}`)
     .map(({ detail, outcome }) => detail ?? outcome);
 
-test('returns the stored token without a request while it is fresh', async () => {
-  const { open: session, wire, store } = await loggedIn(service);
-  expect(await session().accessToken()).toBe((await storedSession(store)).access_token);
-  service.pass(fourHours - 400);
-  expect(await session().accessToken()).toBe((await storedSession(store)).access_token);
-  expect(wire.sent).toEqual([]);
-  service.pass(150);
-  await session().accessToken();
-  expect(outcomesOf('refresh')).toEqual(['rotated']);
-});
-
 test('50 concurrent calls, in two sessions on one store, share one refresh and get the same token', async () => {
   const { open: session, works } = await loggedIn(service);
   service.pass(fourHours);
@@ -38,22 +27,6 @@ test('50 concurrent calls, in two sessions on one store, share one refresh and g
   expect(tokens.size).toBe(1);
   expect(await works([...tokens][0]!)).toBe(true);
   expect(outcomesOf('refresh')).toEqual(['rotated']);
-});
-
-test('a copy of the credentials can repeat the next refresh, and none after it', async () => {
-  const { open: session, store, works } = await loggedIn(service);
-  const copy = credentialStore(memoryStorage(), store.server);
-  await copy.put(await storedSession(store));
-  const thief = openSession({ api: apiOf(service), store: copy, clock: clockOf(service) });
-  service.pass(fourHours);
-  const token = await session().accessToken();
-  expect(await thief.accessToken()).toBe(token);
-
-  service.pass(fourHours);
-  const next = await session().accessToken();
-  expect(await codeOf(thief.accessToken())).toBe('login_over');
-  expect(await works(next)).toBe(true);
-  expect(await session().accessToken()).toBe(next);
 });
 
 test('a refused refresh is repeated with the key that another process has stored for the same token', async () => {
