@@ -7,11 +7,13 @@ import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/co
 import { $, spawnSync } from 'bun';
 import { publint } from 'publint';
 import { newPage } from '#support/browser.ts';
-import { approving, decide, expireAccessToken, newHome, runIn } from '#support/cli.ts';
+import { approving, decide, expireAccessToken, listener, newHome, runIn } from '#support/cli.ts';
+import type { SuiteOptions } from '#support/client-suite.ts';
 import { followInstalling } from '#support/guides.ts';
+import { loginByMail } from '#support/http.ts';
 import { nodes } from '#support/node.ts';
 import { addPasskeyAt, loginByPasskey } from '#support/passkeys.ts';
-import { startService, type TestService, temporaryDirectory } from '#support/service.ts';
+import { registerService, startService, type TestService, temporaryDirectory } from '#support/service.ts';
 import { until, waitTimeoutMs } from '#support/until.ts';
 import { linesOf } from '#support/worker.ts';
 import cli from '../../packages/cli/package.json' with { type: 'json' };
@@ -24,25 +26,38 @@ const maxCliMegabytes = 15;
 let archives: readonly string[];
 let service: TestService;
 
-/** The page that runs the SDK in a browser. */
-const other = Bun.serve({
-  port: 0,
-  hostname: '127.0.0.1',
-  fetch: () =>
-    new Response('<!doctype html><title>readme</title>', { headers: { 'Content-Type': 'text/html' } }),
+/** A page on another origin that runs the SDK in a browser, and a server that is no Latchkey. */
+const other = listener((request) => {
+  const headers = {
+    'Access-Control-Allow-Origin': '*',
+    'Access-Control-Allow-Headers': 'Authorization',
+    'Access-Control-Expose-Headers': 'X-Request-Id',
+    'X-Request-Id': 'r',
+    'Content-Type': 'text/html',
+  };
+  switch (request.method === 'OPTIONS' || new URL(request.url).pathname) {
+    case true:
+      return new Response(null, { status: 204, headers });
+    case '/never':
+      return new Promise<Response>(() => {});
+    case '/redirect':
+      return new Response(null, { status: 302, headers: { ...headers, Location: '/never' } });
+    default:
+      return new Response('<!doctype html><title>readme</title>', { headers });
+  }
 });
 
 beforeAll(async () => {
   [archives, service] = await Promise.all([
     buildPackages(target),
     startService({
-      env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_ALLOWED_ORIGINS: other.url.origin },
+      env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_ALLOWED_ORIGINS: other.url },
     }),
   ]);
 });
 
 afterAll(async () => {
-  other.stop(true);
+  await other.stop();
   await service.stop();
 });
 
@@ -79,32 +94,49 @@ async function readmeProgram(url: string): Promise<string> {
   return blocks.join('').replace('http://localhost:8787', url);
 }
 
-/** Watches what the program prints and approves its sign-in. */
-function readmeWatcher(url: string) {
+/** Writes the program of the README, followed by the suite for clients, beside the installed SDK; returns its file. */
+async function writeProgram(folder: string, target: 'browser' | 'process'): Promise<string> {
+  const serviceKey = target === 'process' && (await registerService(service, 'verifier', '--may', 'feed'));
+  const options: SuiteOptions = {
+    ...{ server: service.url, tokens: await loginByMail(service.url, 'suite@example.com'), other: other.url },
+    ...(serviceKey && { serviceKey }),
+  };
+  const transpiler = new Bun.Transpiler({ loader: 'ts' });
+  const suite = await Bun.file(join(root, 'tests/support/client-suite.ts')).text();
+  await Bun.write(join(folder, 'suite.mjs'), transpiler.transformSync(suite));
+  const program = `${await readmeProgram(service.url)}
+import { runSuite } from './suite.mjs';
+console.log(JSON.stringify(await runSuite(${JSON.stringify(options)})));`;
+  const file = join(folder, 'program.mjs');
+  await Bun.write(file, transpiler.transformSync(program));
+  return file;
+}
+
+/** Watches what the program prints, and approves its sign-in. */
+function watchProgram() {
   const lines: string[] = [];
   return {
     onLine: async (line: string): Promise<void> => {
       lines.push(line);
       const code = /enter ([A-Z]{4}-[A-Z]{4})$/.exec(line)?.[1];
-      if (code) await decide(url, code, 'readme@example.com');
+      if (code) await decide(service.url, code, 'readme@example.com');
     },
-    expectDone: () =>
-      expect(lines.slice(1)).toEqual([
+    isDone: () => lines.length === 5,
+    expectDone: (findings = {}) => {
+      expect(lines.slice(1, 4)).toEqual([
         'Signed in as readme@example.com',
         'Organizations: 1',
         'not_logged_in, retryable: false',
-      ]),
-    isDone: () => lines.length === 4,
+      ]);
+      expect(JSON.parse(lines[4]!)).toEqual({
+        ...{ email: 'suite@example.com', refreshesOf50: 1, tokensOf50: 1 },
+        ...{ refreshesWithLostAnswer: 2, sameKey: true, lastTokenWorks: 200 },
+        ...{ wrongToken: 'invalid_token', namesTheRequest: true, neverAnswers: 'timeout' },
+        ...{ redirects: 'not_latchkey', isNoLatchkey: 'not_latchkey', unreachable: 'unreachable' },
+        ...{ aborted: 'aborted', logout: 'no error', afterLogout: 'not_logged_in', ...findings },
+      });
+    },
   };
-}
-
-/** Runs the program in this file, and checks everything that it does. */
-async function expectReadme(url: string, command: readonly string[], cwd: string): Promise<void> {
-  const watcher = readmeWatcher(url);
-  const child = Bun.spawn([...command], { timeout: waitTimeoutMs, stderr: 'pipe', cwd });
-  for await (const line of linesOf(child.stdout)) await watcher.onLine(line);
-  expect([await child.exited, await new Response(child.stderr).text()]).toEqual([0, '']);
-  watcher.expectDone();
 }
 
 /** Commands that need code of their own, which must run on every runtime. */
@@ -163,11 +195,13 @@ describe.each(runtimes)('on $name', ({ run, add }) => {
     folder = await install(add, 'latchkey-client', 'latchkey');
   });
 
-  test('the installed SDK runs the program of its README', async () => {
-    const program = join(folder, 'readme.mjs');
-    const source = await readmeProgram(service.url);
-    await Bun.write(program, new Bun.Transpiler({ loader: 'ts' }).transformSync(source));
-    await expectReadme(service.url, [run, program], folder);
+  test('the installed SDK runs the program of its README, keeps its promises, and verifies with the feed until a session ends', async () => {
+    const watcher = watchProgram();
+    const command = [run, await writeProgram(folder, 'process')];
+    const child = Bun.spawn(command, { timeout: waitTimeoutMs, stderr: 'pipe', cwd: folder });
+    for await (const line of linesOf(child.stdout)) await watcher.onLine(line);
+    expect([await child.exited, await new Response(child.stderr).text()]).toEqual([0, '']);
+    watcher.expectDone({ keptAnswerEnds: true });
   });
 
   test('the installed command line signs in, reads, refreshes and signs out', async () => {
@@ -221,30 +255,32 @@ export {};`,
   expect(spawnSync([join(root, 'node_modules/.bin/tsc'), '-p', folder]).stdout.toString()).toBe('');
 });
 
-test.each(['page', 'worker'])('the installed SDK, bundled for a browser, runs in a %s', async (kind) => {
-  const folder = await install([process.execPath, 'add'], 'latchkey-client');
-  const program = join(folder, 'readme.ts');
-  await Bun.write(program, await readmeProgram(service.url));
-  const { outputs } = await Bun.build({ entrypoints: [program], target: 'browser', format: 'esm' });
-  const page = await newPage();
-  const watcher = readmeWatcher(service.url);
-  await page.exposeFunction('report', watcher.onLine);
-  await page.goto(other.url.href);
-  await page.evaluate(
-    ({ source, kind }) => {
-      const post = kind === 'worker' ? 'postMessage' : 'report';
-      const text = `console.log = (line) => ${post}(line);\n${source}`;
-      const url = URL.createObjectURL(new Blob([text], { type: 'text/javascript' }));
-      if (kind === 'page') return import(url);
-      const worker = new Worker(url, { type: 'module' });
-      worker.onmessage = ({ data }) => Reflect.get(globalThis, 'report')(data);
-      return undefined;
-    },
-    { source: await outputs[0]!.text(), kind },
-  );
-  await until(() => watcher.isDone(), 'the end of the watcher');
-  watcher.expectDone();
-});
+test.each(['page', 'worker'])(
+  'bundled for a browser, it does the same in a %s of another origin',
+  async (kind) => {
+    const folder = await install([process.execPath, 'add'], 'latchkey-client');
+    const entrypoints = [await writeProgram(folder, 'browser')];
+    const { outputs } = await Bun.build({ entrypoints, target: 'browser', format: 'esm' });
+    const page = await newPage();
+    const watcher = watchProgram();
+    await page.exposeFunction('report', watcher.onLine);
+    await page.goto(other.url);
+    await page.evaluate(
+      ({ source, kind }) => {
+        const post = kind === 'worker' ? 'postMessage' : 'report';
+        const text = `console.log = (line) => ${post}(line);\n${source}`;
+        const url = URL.createObjectURL(new Blob([text], { type: 'text/javascript' }));
+        if (kind === 'page') return import(url);
+        const worker = new Worker(url, { type: 'module' });
+        worker.onmessage = ({ data }) => Reflect.get(globalThis, 'report')(data);
+        return undefined;
+      },
+      { source: await outputs[0]!.text(), kind },
+    );
+    await until(() => watcher.isDone(), 'the end of the watcher');
+    watcher.expectDone();
+  },
+);
 
 describe('the package of the service', () => {
   let program: string;

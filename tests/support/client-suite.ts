@@ -6,6 +6,7 @@ import { credentialStore, tokenMembers } from '@latchkey/client/credentials';
 import { hasCode, LatchkeyError } from '@latchkey/client/errors';
 import { memoryStorage } from '@latchkey/client/memory-storage';
 import { openSession } from '@latchkey/client/session';
+import { createVerifier } from '@latchkey/client/verify';
 import type { TokenSet } from '@latchkey/contract/tokens';
 
 export interface SuiteOptions {
@@ -14,12 +15,14 @@ export interface SuiteOptions {
   readonly tokens: TokenSet;
   /** A server that is no Latchkey, never responds at `/never` and redirects at `/redirect`. */
   readonly other: string;
+  /** `id:secret` of a service that may read the feed, where a service can run. */
+  readonly serviceKey?: string;
 }
 
 /** The results by guarantee. */
 export type Findings = Record<string, unknown>;
 
-export async function runSuite({ server, tokens, other }: SuiteOptions): Promise<Findings> {
+export async function runSuite({ server, tokens, other, serviceKey }: SuiteOptions): Promise<Findings> {
   /** The idempotency keys of the refreshes so far. */
   const keys: (string | null)[] = [];
   let losing = 0;
@@ -56,6 +59,21 @@ export async function runSuite({ server, tokens, other }: SuiteOptions): Promise
   const aborted = codeOf(foreign.send('/never', { signal: controller.signal }, 60_000));
   controller.abort();
 
+  const verifier = serviceKey && createVerifier({ server, serviceKey, feed: true });
+  const token = await session.accessToken();
+  const isActive = async () => verifier && (await verifier.verify(token)).active;
+  // It asks each time while it does not follow the feed, or is late to read it.
+  for (let asked = -1; verifier && asked !== verifier.metrics().asked; await pause()) {
+    asked = verifier.metrics().asked;
+    if (!(await isActive())) throw new Error('the token is not active');
+  }
+
+  const isRefused = async (): Promise<boolean> => {
+    while (await isActive()) await pause();
+    if (verifier) verifier.close();
+    return true;
+  };
+
   return {
     email: (await session.call('getProfile')).email,
     refreshesOf50,
@@ -74,8 +92,11 @@ export async function runSuite({ server, tokens, other }: SuiteOptions): Promise
     aborted: await aborted,
     logout: await codeOf(session.logout()),
     afterLogout: await codeOf(session.accessToken()),
+    ...(verifier && { keptAnswerEnds: await isRefused() }),
   };
 }
+
+const pause = () => new Promise((resolve) => setTimeout(resolve, 2));
 
 const codeOf = (promise: Promise<unknown>): Promise<string> =>
   promise.then(
