@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { startFaultProxy } from '#support/fault-proxy.ts';
 import { loginByMail } from '#support/http.ts';
 import { startPostgres } from '#support/postgres.ts';
-import { reservePort } from '#support/reserved-port.ts';
 import {
+  operatorOn,
   runOperator,
   runOperatorProcess,
   startOperator,
@@ -35,10 +35,11 @@ test('no keys are made beside a store that had others, and none but its own are 
     [{ LATCHKEY_KEYS: other }, 'serve'],
     // It would seal with them.
     [{ LATCHKEY_KEYS: other }, 'users', 'disable', 'ada@example.com'],
-  ] as const) {
+  ] as const)
     expect(await runOperatorProcess({ ...service.env, PORT: '0', ...settings }, ...command)).toEqual(refused);
-    expect(existsSync(keyFile)).toBe(false);
-  }
+  const missing = /^latchkey-server: LATCHKEY_KEYS is not set, and there is no key file /m;
+  await operatorOn(service.env).refused(['services', 'list'], 1, missing);
+  expect(existsSync(keyFile)).toBe(false);
   const doctor = await runOperator(service.env, 'doctor');
   expect(doctor.stdout).toMatch(/^failed .*sealed under the server key .*LATCHKEY_KEYS.*latchkey\.keys/m);
 
@@ -92,54 +93,23 @@ test('a database out of reach is waited for, and the reason is said once', async
   expect(await service.exited).toBe(0);
 });
 
-test('a database that does not exist stops the start', async () => {
-  const url = (await startPostgres()).url('nowhere');
-  const env = { DATABASE_URL: url, LATCHKEY_KEYS: generateKey(), PORT: '0' };
-  const { code, stderr } = await runOperatorProcess(env, 'serve');
-  expect([code, stderr]).toEqual([
-    1,
-    expect.stringMatching(/^latchkey-server: DATABASE_URL [^\n]*nowhere[^\n]*\n$/),
-  ]);
-});
-
-test('doctor does not call a service ready whose database is down', async () => {
+test('doctor and health tell a service that is ready, on whatever address it listens, from one without its database, and from none', async () => {
   const address = new URL(await (await startPostgres()).createDatabase());
   const proxy = await startFaultProxy(Number(address.port));
   address.port = String(proxy.port);
-  const service = await startService({ databaseUrl: address.href });
-  expect((await runOperator(service.env, 'doctor')).stdout).toMatch(
-    /^ok +the service is running and ready$/m,
-  );
+  const service = await startService({ databaseUrl: address.href, env: { HOST: '0.0.0.0' } });
+  const doctor = () => runOperator(service.env, 'doctor');
+  const health = () => runOperator(service.env, 'health');
+  expect((await doctor()).stdout).toMatch(/^ok +the service is running and ready$/m);
+  expect(await health()).toEqual({ code: 0, stdout: '', stderr: '' });
+
   proxy.disturb('cut');
-  const { code, stdout } = await runOperator(service.env, 'doctor');
-  expect([code, stdout]).toEqual([
-    1,
-    expect.stringMatching(/^failed +a service is running, but .*\/readyz answers 503/m),
-  ]);
+  const notReady = expect.stringMatching(/^failed +a service is running, but .*\/readyz answers 503/m);
+  expect(await doctor()).toMatchObject({ code: 1, stdout: notReady });
+  expect(await health()).toMatchObject({ code: 1, stderr: expect.stringContaining('/readyz answers 503') });
+
   proxy.disturb(undefined);
-});
-
-test('health succeeds in silence while the service is ready, also if it listens on every address', async () => {
-  const service = await startService({ env: { HOST: '0.0.0.0' } });
-  expect(await runOperator(service.env, 'health')).toEqual({ code: 0, stdout: '', stderr: '' });
-});
-
-test('health fails without a service, and when the service is not ready', async () => {
-  const check = (port: number) => runOperator({ HOST: '127.0.0.1', PORT: String(port) }, 'health');
-  const port = reservePort();
-  expect(await check(port)).toEqual({
-    code: 1,
-    stdout: '',
-    stderr: `latchkey-server: No response from http://127.0.0.1:${port}/readyz.\n`,
-  });
-  const draining = Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    fetch: () => new Response(null, { status: 503 }),
-  });
-  expect(await check(draining.port!)).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining('/readyz answers 503'),
-  });
-  await draining.stop(true);
+  await service.stop();
+  const stderr = `latchkey-server: No response from http://127.0.0.1:${service.env['PORT']}/readyz.\n`;
+  expect(await health()).toEqual({ code: 1, stdout: '', stderr });
 });
