@@ -225,7 +225,7 @@ function otherHeaders(random: Random): string[] {
 }
 
 /** A request with valid framing. */
-export interface FramedParts {
+interface FramedParts {
   readonly method: string;
   readonly path: string;
   /** One line for each. */
@@ -246,7 +246,7 @@ function pageRequest(random: Random, credentials: Credentials): FramedParts {
 }
 
 /** A request with valid framing and anything else broken. */
-export function framedParts(random: Random, credentials: Credentials): FramedParts {
+function framedParts(random: Random, credentials: Credentials): FramedParts {
   if (random.oneIn(10)) return pageRequest(random, credentials);
   const target = random.pick(targets);
   const declared = target.endpoint.method.toUpperCase();

@@ -18,6 +18,7 @@ test('an idle connection stays open for 80 s at least', async () => {
   await server.stop(true);
 });
 
+// tests/processes/start.test.ts shares a port.
 test.each([
   [sqlite, sqlite],
   [sqlite, postgres],
@@ -32,9 +33,3 @@ test.each([
     await server.stop(true);
   },
 );
-
-test('services on PostgreSQL share a port', async () => {
-  const servers = [listenAt(0, postgres)];
-  servers.push(listenAt(servers[0]!.port!, postgres));
-  for (const server of servers) await server.stop(true);
-});

@@ -8,44 +8,29 @@ const subject = Buffer.from('0123456789abcdef');
 const handle: Handle = { subject, value: 1_800_000_000_123 };
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
+// tests/hostile/parsers.test.ts reads handles with any other text in, before or after them, and those of other kinds.
 describe.each(kinds)('a handle of kind %s', (kind) => {
   const text = mintHandle(ring, kind, handle);
   const read = (candidate: string, keys = ring) => readHandle(keys, kind, candidate);
 
-  test('returns the subject, value and key that it was created with', () => {
-    expect(read(text)).toEqual({ ...handle, key: ring.signing });
-    for (const value of [0, 1, 2 ** 48 - 1]) {
-      expect(read(mintHandle(ring, kind, { subject, value }))?.value).toBe(value);
-    }
-  });
-
-  test('consists of its prefix and URL-safe characters', () => {
+  test('is its prefix and URL-safe characters, and returns the subject, value and key that it was created with', () => {
     expect(text).toMatch(new RegExp(`^${handlePrefix[kind]}[A-Za-z0-9_-]{80}$`));
+    expect(read(text)).toEqual({ ...handle, key: ring.signing });
+    for (const value of [0, 1, 2 ** 48 - 1])
+      expect(read(mintHandle(ring, kind, { subject, value }))?.value).toBe(value);
+    expect(read(text, parseKeyRing(generateKey()))).toBeUndefined();
   });
 
-  test('has one spelling: changing any character makes it invalid', () => {
+  test('has one spelling: with a changed, a missing or one more character it is refused', () => {
     for (let at = 0; at < text.length; at++) {
-      for (const other of alphabet) {
-        if (other === text[at]) continue;
-        expect(read(text.slice(0, at) + other + text.slice(at + 1))).toBeUndefined();
-      }
+      const [before, after] = [text.slice(0, at), text.slice(at + 1)];
+      for (const other of `${alphabet}+/=. \n\0`)
+        if (other !== text[at]) expect(read(before + other + after)).toBeUndefined();
+      for (const wrong of [before, after, before + after]) expect(read(wrong)).toBeUndefined();
     }
-  });
-
-  test('is refused when truncated, extended, padded or spelled in another alphabet', () => {
-    for (let length = 0; length < text.length; length++) expect(read(text.slice(0, length))).toBeUndefined();
-    for (let cut = 1; cut < text.length; cut++) expect(read(text.slice(cut))).toBeUndefined();
-    const additions = ['=', '==', 'A', '-', '.', '%00', '\0', ' ', '\n', '\r\n', '\t', '\u00a0', '\ufeff'];
-    for (const extra of additions) {
-      expect(read(text + extra)).toBeUndefined();
-      expect(read(extra + text)).toBeUndefined();
-      expect(read(text.slice(0, 20) + extra + text.slice(20))).toBeUndefined();
-    }
-    expect(read(text + text)).toBeUndefined();
-    expect(read(text.toUpperCase())).toBeUndefined();
-    expect(read(text.toLowerCase())).toBeUndefined();
-    const plainBase64 = text.slice(6).replaceAll('-', '+').replaceAll('_', '/');
-    if (plainBase64 !== text.slice(6)) expect(read(text.slice(0, 6) + plainBase64)).toBeUndefined();
+    for (const extra of ['=', '==', 'A', '\0', ' ', '\r\n', '\u00a0', '\ufeff'])
+      for (const wrong of [text + extra, extra + text]) expect(read(wrong)).toBeUndefined();
+    for (const wrong of [text.toUpperCase(), text.toLowerCase()]) expect(read(wrong)).toBeUndefined();
   });
 
   test('is never accepted as another kind, whatever its prefix', () => {
@@ -53,10 +38,6 @@ describe.each(kinds)('a handle of kind %s', (kind) => {
       expect(readHandle(ring, other, text)).toBeUndefined();
       expect(readHandle(ring, other, handlePrefix[other] + text.slice(6))).toBeUndefined();
     }
-  });
-
-  test('is refused under another key ring', () => {
-    expect(read(text, parseKeyRing(generateKey()))).toBeUndefined();
   });
 });
 

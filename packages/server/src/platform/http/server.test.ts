@@ -6,7 +6,7 @@ import { endpoints } from '@latchkey/contract/endpoints';
 import { errorStatus } from '@latchkey/contract/errors';
 import { serviceRights } from '@latchkey/contract/scopes';
 import { linkTokenFor, outcome, sameOrigin } from '#support/account.ts';
-import { type Answer, openApp } from '#support/app.ts';
+import { type Answer, type Ask, openApp } from '#support/app.ts';
 import { shared } from '#support/shared.ts';
 
 const all: readonly Endpoint[] = Object.values(endpoints);
@@ -30,7 +30,10 @@ function expectError(answer: Answer, code: keyof typeof errorStatus): void {
   expect(answer.body.request_id).toBe(answer.headers.get('X-Request-Id')!);
 }
 
-/** Pages of every origin may call these, without credentials (open-to-all.test.ts). */
+const about = ({ headers }: Answer, name: string) => headers.get(`Access-Control-Allow-${name}`);
+const evil = 'https://evil.example';
+
+/** Pages of every origin may call these, without credentials. */
 const openToAll = ['issueToken', 'revoke', 'getUserinfo', 'postUserinfo'];
 
 describe.each(all.map((endpoint) => [`${methodOf(endpoint)} ${endpoint.path}`, endpoint] as const))(
@@ -136,33 +139,71 @@ describe.each(all.map((endpoint) => [`${methodOf(endpoint)} ${endpoint.path}`, e
     });
 
     test('answers preflights from allowed origins only', async () => {
-      const preflight = async (from: string) => {
-        const headers = { Origin: from, 'Access-Control-Request-Method': methodOf(endpoint) };
-        const answer = await t.ask('OPTIONS', path, { headers });
-        const about = (name: string) => answer.headers.get(`Access-Control-Allow-${name}`);
-        return { status: answer.status, headers: answer.headers, about };
-      };
-      const { status, about } = await preflight(origin);
-      expect([status, about('Origin'), about('Credentials')]).toEqual([204, origin, 'true']);
-      expect(about('Methods')!.split(', ')).toContain(methodOf(endpoint));
-      const names = about('Headers')!.split(', ');
+      const preflight = (Origin: string) =>
+        t.ask('OPTIONS', path, { headers: { Origin, 'Access-Control-Request-Method': methodOf(endpoint) } });
+      const answer = await preflight(origin);
+      expect([answer.status, about(answer, 'Origin'), about(answer, 'Credentials')]).toEqual([
+        204,
+        origin,
+        'true',
+      ]);
+      expect(about(answer, 'Methods')!.split(', ')).toContain(methodOf(endpoint));
+      const names = about(answer, 'Headers')!.split(', ');
       expect(names).toEqual(expect.arrayContaining(['Authorization', 'If-Match', 'Latchkey-User']));
       expect(names).not.toContain('*');
       expect(names).not.toContain('Latchkey-Page');
-      const others = ['https://evil.example', 'null', 'http://app.example.com'];
-      for (const from of [...others, `${origin}.evil.example`, `${origin}:8443`]) {
-        const refused = await preflight(from);
-        expect(refused.about('Credentials')).toBeNull();
-        if (openToAll.includes(endpoint.id)) continue;
-        expect([...refused.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
-        expect((await ask({ Origin: from })).headers.has('Access-Control-Allow-Origin')).toBe(false);
+      const others = [evil, 'null', 'http://app.example.com', `${origin}.evil.example`, `${origin}:8443`];
+      for (const from of openToAll.includes(endpoint.id) ? [] : others) {
+        const refused = [
+          ...(await preflight(from)).headers.keys(),
+          ...(await ask({ Origin: from })).headers.keys(),
+        ];
+        expect(refused.filter((name) => name.startsWith('access-control'))).toEqual([]);
       }
       const simple = await ask({ Origin: origin });
-      expect(simple.headers.get('Access-Control-Allow-Origin')).toBe(origin);
+      expect(about(simple, 'Origin')).toBe(origin);
       expect(simple.headers.get('Vary')).toContain('Origin');
     });
   },
 );
+
+test.each<[string, string, Ask]>([
+  ['GET', '.well-known/oauth-authorization-server', {}],
+  ['GET', '.well-known/openid-configuration', {}],
+  ['GET', '.well-known/jwks.json', {}],
+  ['POST', '/token', { form: { token: 'unknown' } }],
+  ['POST', '/revoke', { form: { token: 'unknown' } }],
+  ['GET', '/userinfo', {}],
+  ['POST', '/userinfo', {}],
+])(
+  '%s %s answers every origin, without credentials, and allows all headers but the one of our pages',
+  async (method, path, ask) => {
+    for (const [Origin, answered, credentials] of [
+      [evil, '*', null],
+      ['null', '*', null],
+      [origin, origin, 'true'],
+    ] as const) {
+      const answer = await t.ask(method, path, { ...ask, headers: { Origin } });
+      expect([about(answer, 'Origin'), about(answer, 'Credentials')]).toEqual([answered, credentials]);
+      expect(answer.headers.get('Vary')).toContain('Origin');
+    }
+    const asked = 'authorization, x-anything, mcp-protocol-version';
+    const headers = {
+      Origin: evil,
+      'Access-Control-Request-Method': method,
+      'Access-Control-Request-Headers': `Latchkey-Page,${asked},latchkey-page, LATCHKEY-PAGE`,
+    };
+    const preflight = await t.ask('OPTIONS', path, { headers });
+    const names = ['Origin', 'Credentials', 'Headers'].map((name) => about(preflight, name));
+    expect([preflight.status, ...names]).toEqual([204, '*', null, asked]);
+    expect(about(preflight, 'Methods')).toContain(method);
+  },
+);
+
+test('a revocation as JSON answers no other origin', async () => {
+  const answer = await t.ask('POST', '/revoke', { json: {}, headers: { Origin: evil } });
+  expect(about(answer, 'Origin')).toBeNull();
+});
 
 test('an unknown path is 404 for every method', async () => {
   const beside = [

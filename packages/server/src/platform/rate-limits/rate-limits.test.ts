@@ -2,14 +2,14 @@
 
 import { beforeEach, expect, test } from 'bun:test';
 import { formatCode } from '@latchkey/contract/codes';
-import { outcome, tokenIn } from '#support/account.ts';
+import { addPasskey, newAuthenticator, outcome, tokenIn } from '#support/account.ts';
 import { type Answer, type Ask, onBothDatabases, openApp, type Tokens } from '#support/app.ts';
-import { createAuthenticator } from '#support/authenticator.ts';
+import { loggedEvents } from '#support/security-log.ts';
 import { shared } from '#support/shared.ts';
 import { rateLimitRules } from '../../settings.ts';
 import { randomUserCode } from '../crypto/codes.ts';
 import { systemRandom } from '../crypto/primitives.ts';
-import type { RateLimitName } from './limiter.ts';
+import { createRateLimiter, maxKeysInMemory, memoryCounter, type RateLimitName } from './limiter.ts';
 
 const settings = { LATCHKEY_RATE_LIMITS: 'on' };
 
@@ -63,13 +63,7 @@ onBothDatabases('limits', (open, dialect) => {
 
   const mailTo = async (email: string) => (await t.mails()).find(({ to, token }) => to === email && token)!;
 
-  test('wrong user codes of a user count at verify, approve and deny together', async () => {
-    await expectLimit('user_codes_by_user', (index) =>
-      guess(['verify', 'approve', 'deny'][index % 3]!, { token: ada.access_token, peer: freshAddress() }),
-    );
-  });
-
-  test('correct user codes neither count nor reset the count; malformed codes count as wrong', async () => {
+  test('correct user codes neither count nor reset the count; malformed codes count as wrong; a refusal is in the security log', async () => {
     const peer = freshAddress();
     const { user_code } = (await t.ask('POST', '/device', { peer })).body;
     const ask = { token: ada.access_token, peer };
@@ -85,6 +79,10 @@ onBothDatabases('limits', (open, dialect) => {
     // A refused request must not reveal whether the code is correct.
     const fresh = (await t.ask('POST', '/device', { peer })).body.user_code;
     expectRefused(await guess('verify', ask, fresh), 'user_codes_by_user');
+    const reached = { ip_address: peer, session_id: expect.stringMatching(/^ses_/) };
+    expect(await loggedEvents(t, ada, 'limit_reached')).toMatchObject([
+      { ...reached, detail: { limit: 'user_codes_by_user' } },
+    ]);
   });
 
   test('a correct code that completes after its window does not change the next window', async () => {
@@ -128,8 +126,9 @@ onBothDatabases('limits', (open, dialect) => {
   if (dialect === 'postgres') return;
 
   type One = (index: number) => Promise<Answer>;
+  type Subject = { email: string; peer: string; login: Tokens };
 
-  test.each<[RateLimitName, string, (of: { email: string; peer: string }) => One | Promise<One>]>([
+  test.each<[RateLimitName, string, (of: Subject) => One | Promise<One>]>([
     [
       'mails_by_pair',
       'mails for each recipient, however spelled, and client network',
@@ -151,6 +150,13 @@ onBothDatabases('limits', (open, dialect) => {
       'mails_by_client',
       'mails for each client network of IPv6, to all recipients together',
       () => (index) => magicLink(freshEmail(), `2001:db8:0:1::${index.toString(16)}`),
+    ],
+    [
+      'user_codes_by_user',
+      'wrong user codes for each user, at verify, approve and deny together',
+      ({ login: { access_token: token } }) =>
+        (index) =>
+          guess(['verify', 'approve', 'deny'][index % 3]!, { token, peer: freshAddress() }),
     ],
     [
       'user_codes_by_client',
@@ -216,6 +222,45 @@ onBothDatabases('limits', (open, dialect) => {
           t.ask('POST', '/passkey/login/challenge', { peer }),
     ],
     [
+      'refreshes',
+      'refreshes for each session, apart from those of others',
+      async ({ login, peer }) => {
+        let [own, other] = [login, await loginOf(freshEmail())];
+        const refresh = ({ refresh_token }: Tokens) =>
+          t.ask('POST', '/refresh', { json: { refresh_token }, peer });
+        return async (index) => {
+          const answer = await refresh(own);
+          if (answer.status === 200) own = answer.body;
+          if (index === 600) expect((await refresh(other)).status).toBe(200);
+          return answer;
+        };
+      },
+    ],
+    [
+      'email_changes',
+      'changes of address for each user',
+      ({ email }) =>
+        async () => {
+          // Its window is longer than a sign-in is recent.
+          const { access_token: token } = await loginOf(email);
+          return t.ask('POST', '/me/email', { json: { email: freshEmail() }, token, peer: freshAddress() });
+        },
+    ],
+    [
+      'account_changes',
+      'changes of profile and passkey names together, apart from those of others',
+      async ({ login, peer }) => {
+        const other = await loginOf(freshEmail());
+        const passkey = await addPasskey(t, login, newAuthenticator(t));
+        const change = (path: string, { access_token: token }: Tokens, name: string) =>
+          t.ask('PATCH', path, { token, peer, json: { name } });
+        return async (index) => {
+          if (index === 60) expect(outcome(await change('/me', other, 'x'))).toBe('200');
+          return change(index % 2 ? '/me' : `/passkeys/${passkey.body.id}`, login, `name ${index}`);
+        };
+      },
+    ],
+    [
       'passkey_responses',
       'passkey responses for each client address',
       ({ peer }) => {
@@ -225,7 +270,7 @@ onBothDatabases('limits', (open, dialect) => {
       },
     ],
   ])('%s allows its quota of %s', async (limit, _, make) => {
-    await expectLimit(limit, await make({ email: freshEmail(), peer: freshAddress() }));
+    await expectLimit(limit, await make({ email: freshEmail(), peer: freshAddress(), login: ada }));
   });
 
   test('the response to a first request says what is left', async () => {
@@ -249,49 +294,6 @@ onBothDatabases('limits', (open, dialect) => {
     expectRefused(await magicLink(email, freshAddress()), 'mails_by_recipient');
     for (let index = 0; index < 25; index++) expect((await magicLink(freshEmail(), peer)).status).toBe(202);
     expectRefused(await magicLink(freshEmail(), peer), 'mails_by_client');
-  });
-
-  test('refreshes of one session count apart from those of others', async () => {
-    let { refresh_token } = ada;
-    const bob = await loginOf(freshEmail());
-    const peer = freshAddress();
-    const refresh = (token: string) => t.ask('POST', '/refresh', { json: { refresh_token: token }, peer });
-    await expectLimit('refreshes', async (index) => {
-      const answer = await refresh(refresh_token);
-      if (answer.status === 200) ({ refresh_token } = answer.body);
-      if (index === 600) expect((await refresh(bob.refresh_token)).status).toBe(200);
-      return answer;
-    });
-  });
-
-  test('changes of profile and passkey names count together, apart from those of others', async () => {
-    const ask = { token: ada.access_token, peer: freshAddress() };
-    const other = await loginOf(freshEmail());
-    const options = (await t.ask('POST', '/passkey/register/challenge', ask)).body;
-    const json = createAuthenticator({ origin: t.ctx.config.baseUrl }).create(options);
-    const { id } = (await t.ask('POST', '/passkey/register', { ...ask, json })).body;
-    await expectLimit('account_changes', async (index) => {
-      const change = { json: { name: `name ${index}` } };
-      const path = index % 2 ? '/me' : `/passkeys/${id}`;
-      if (index === 60)
-        expect(outcome(await t.ask('PATCH', '/me', { token: other.access_token, ...change }))).toBe('200');
-      return t.ask('PATCH', path, { ...ask, ...change });
-    });
-  });
-
-  test('a refusal while signed in is in the security log, once per hour for each limit', async () => {
-    const ask = { token: ada.access_token, peer: freshAddress() };
-    for (let index = 0; index < rateLimitRules.user_codes_by_user.quota + 2; index++)
-      await guess('deny', ask);
-    for (let index = 0; index < rateLimitRules.email_changes.quota + 2; index++)
-      await t.ask('POST', '/me/email', { json: { email: freshEmail() }, ...ask });
-    const { events } = (await t.ask('GET', '/events', ask)).body;
-    const reached = events.filter(({ type }: { type: string }) => type === 'limit_reached');
-    const common = { ip_address: ask.peer, session_id: expect.stringMatching(/^ses_/) };
-    expect(reached).toMatchObject([
-      { ...common, detail: { limit: 'email_changes' } },
-      { ...common, detail: { limit: 'user_codes_by_user' } },
-    ]);
   });
 });
 
@@ -335,4 +337,31 @@ test('without its database the limiter refuses guesses and mails, passes everyth
   expect(text).toContain('latchkey_limiter_failures_total{limit="mails_by_client"} 1');
   await t.ctx.db.single.run('ALTER TABLE out_of_reach RENAME TO rate_limits', []);
   expect((await t.ask('POST', '/device')).status).toBe(200);
+});
+
+test('a window has never more than its length left, also by the clock of a node that is behind', async () => {
+  const { config, clock, ...others } = (await openApp('postgres')).ctx;
+  const node = { ...others, rules: rateLimitRules, quotas: config.rateLimitQuotas };
+  const now = clock();
+  for (const [behindMs, left] of [
+    [0, 60],
+    [1, 60],
+    [-1000, 59],
+  ] as const) {
+    const limiter = createRateLimiter({ ...node, clock: () => now - behindMs });
+    const { headers } = await limiter.take({ limit: 'runs', subject: 'a', isReported: true });
+    expect(headers['RateLimit']).toEndWith(`;t=${left}`);
+  }
+});
+
+test('the memory counter keeps a bounded number of keys and drops the oldest first', async () => {
+  for (const [counter, max] of [
+    [memoryCounter({ quota: 1, windowSeconds: 600 }, 3), 3],
+    [memoryCounter({ quota: 30, windowSeconds: 60 }), maxKeysInMemory],
+  ] as const) {
+    const pointsOf = async (key: number) => (await counter.count(`${key}`, 0)).points;
+    for (let key = 0; key <= max; key++) expect(await pointsOf(key)).toBe(1);
+    for (let key = 1; key <= max; key++) expect(await pointsOf(key)).toBe(2);
+    expect(await pointsOf(0)).toBe(1);
+  }
 });
