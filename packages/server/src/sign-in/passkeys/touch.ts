@@ -67,8 +67,7 @@ export const touches: Touches = {
       const judged = touch ? await judge(ctx, tx, by, act, touch) : null;
       const account = await lockAccountAs(ctx, tx, caller);
       const isTouched = await touches.require(ctx, caller, touch, tx);
-      if (!isTouched) return work(tx, { account, passkeyId: null });
-      if (!act) return work(tx, { account, passkeyId: null });
+      if (!isTouched || !act) return work(tx, { account, passkeyId: null });
       return judged instanceof AuthError ? judged : work(tx, { account, passkeyId: judged });
     });
     if (!(decided instanceof AuthError)) return decided;
