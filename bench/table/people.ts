@@ -8,7 +8,7 @@ import { sha256, systemRandom } from '../../packages/server/src/platform/crypto/
 import type { Executor } from '../../packages/server/src/platform/database/executor.ts';
 import { authorizationIdOf } from '../../packages/server/src/sign-in/device/redeeming.ts';
 import { insertAuthorization } from '../../packages/server/src/sign-in/device/store.ts';
-import { insertMagicLink } from '../../packages/server/src/sign-in/magic-links/store.ts';
+import { deleteMagicLinks, insertMagicLink } from '../../packages/server/src/sign-in/magic-links/store.ts';
 import { insertPasskey } from '../../packages/server/src/sign-in/passkeys/store.ts';
 import {
   type Assertion,
@@ -26,7 +26,10 @@ export const browser = { 'User-Agent': userAgent, 'Content-Type': 'application/j
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
-/** Adds a sign-in link of each of these accounts, and returns their tokens. */
+/**
+ * Adds a sign-in link of each of these accounts, and returns their tokens. It is the only one of its address: a sign-in spends all of
+ * them, and without rate limits the kind that asks for links leaves more than any address ever has.
+ */
 export async function addLinks(tx: Executor, keys: KeyRing, accounts: Iterable<number>): Promise<string[]> {
   const now = Date.now();
   const tokens: string[] = [];
@@ -35,6 +38,7 @@ export async function addLinks(tx: Executor, keys: KeyRing, accounts: Iterable<n
     const expires_at = now + hourMs;
     const email = emailAt(index);
     const link = { id: subject.toString('base64url'), email, email_key: email, created_at: now, expires_at };
+    await deleteMagicLinks(tx, { email_key: email });
     await insertMagicLink(tx, { ...link, ip_address: '127.0.0.1', user_agent: userAgent, language: null });
     tokens.push(mintHandle(keys, 'magicLink', { subject, value: expires_at }));
   }
