@@ -8,6 +8,7 @@ import { type Answer, type Ask, onBothDatabases, sharedNodes, type TestApp } fro
 import { cancelDevice, type Decision, type DeviceCodes } from '#support/devices.ts';
 import fc from '#support/fc.ts';
 import { isLong } from '#support/long.ts';
+import { exchange } from '#support/runs.ts';
 import { declareService } from '#support/services.ts';
 import { setDisabled } from '../../packages/server/src/identity/account/account.ts';
 import { readToken } from '../../packages/server/src/sessions/tokens.ts';
@@ -18,6 +19,7 @@ const day = 86_400;
 const [accessTtl, idleTtl, sessionTtl, deviceTtl, linkTtl] = [14_400, 30 * day, 180 * day, 600, 900];
 const [leeway, refreshRetry, redeemRetry, recentSignIn] = [10, 600, 60, 900];
 const keyTtl = 2 * accessTtl;
+const [runTokenTtl, runIdleTtl, runTtl, maxRunDepth] = [900, 3600, day, 3];
 const [tickets, builds] = ['https://tickets.example/api', 'https://builds.example/api'];
 
 /** What a request asks for. */
@@ -31,14 +33,16 @@ interface Granted {
   readonly resource: string | null;
 }
 interface Token {
-  /** Empty for a key. */
+  /** Empty for a key, and for a run that no service acts in. */
   refresh: string;
   access: string;
   accessEnds: number;
 }
 interface Session extends Granted {
   readonly id: string;
-  readonly kind: 'browser' | 'device' | 'key';
+  readonly kind: 'browser' | 'device' | 'key' | 'run';
+  /** What a run is directly within. */
+  readonly within: Session | undefined;
   readonly createdAt: number;
   readonly endsAt: number;
   ended: boolean;
@@ -148,6 +152,16 @@ function refusalOf({ scope, resource }: Access): string | undefined {
   return resource === undefined || [tickets, builds].includes(resource) ? undefined : 'invalid_target';
 }
 
+/** The code that must refuse a run with this access; undefined if it is within that of its parent. */
+function excessOf({ scope, resource }: Access, parent: Granted): string | undefined {
+  const scopes = scope === undefined ? parent.scopes : (accepted(scope) ?? everything);
+  // Everything does not include openid.
+  const held = isSame(parent.scopes, everything) ? names.filter((name) => name !== 'openid') : parent.scopes;
+  if (!scopes.every((name) => held.includes(name))) return 'invalid_scope';
+  const allowed = parent.resource === null ? [tickets, builds] : [parent.resource];
+  return resource === undefined || allowed.includes(resource) ? undefined : 'invalid_target';
+}
+
 /** The code that must refuse to repeat this access for an existing login; undefined if it is its own. */
 function changeOf({ scope, resource }: Access, own: Granted): string | undefined {
   if (scope !== undefined && !isSame(accepted(scope) ?? [], own.scopes)) return 'invalid_scope';
@@ -169,8 +183,8 @@ class Run {
 
   readonly nodes: readonly TestApp[];
   readonly clock: { now: number };
-  /** The credentials of the service of tickets, and of one without a resource. */
-  readonly services: readonly string[];
+  /** The credentials of the service of tickets, and of one without a resource, which acts in runs. */
+  readonly services: readonly [tickets: string, agents: string];
   readonly email: string;
   #turn = 0;
 
@@ -200,9 +214,9 @@ class Run {
     this.clock.now += seconds * 1000;
   }
 
-  post(path: string, ask: Pick<Ask, 'json' | 'form'>, idempotencyKey?: string): Promise<Answer> {
-    const headers = idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey };
-    return this.app.ask('POST', path, { ...ask, headers });
+  post(path: string, ask: Pick<Ask, 'json' | 'form' | 'headers'>, idempotencyKey?: string): Promise<Answer> {
+    const key = idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey };
+    return this.app.ask('POST', path, { ...ask, headers: { ...ask.headers, ...key } });
   }
 
   /** Sends the same request several times in parallel; `expected` are the outcomes in any order. */
@@ -232,25 +246,33 @@ class Run {
     };
   }
 
-  begin(kind: Session['kind'], granted: Granted, token: Token): Session {
+  begin(kind: Session['kind'], granted: Granted, token: Token, within?: Session): Session {
     const { now } = this;
-    const fresh = { ended: false, stolen: false, createdAt: now, rotatedAt: now, key: undefined };
+    const fresh = { ended: false, stolen: false, createdAt: now, rotatedAt: now, key: undefined, within };
+    const endsAt = Math.min(within?.endsAt ?? now + sessionTtl, now + runTtl);
     const ends =
-      kind === 'key'
+      token.refresh === ''
         ? { idleEnds: token.accessEnds, endsAt: token.accessEnds }
-        : { idleEnds: now + idleTtl, endsAt: now + sessionTtl };
+        : kind === 'run'
+          ? { idleEnds: Math.min(now + runIdleTtl, endsAt), endsAt }
+          : { idleEnds: now + idleTtl, endsAt: now + sessionTtl };
     const id = readToken(this.app.ctx, token.access)!.sessionId;
     const session = { id, kind, ...granted, ...fresh, ...ends, tokens: [token] };
     this.sessions.push(session);
     return session;
   }
 
-  isActive({ ended, idleEnds, endsAt }: Session): boolean {
-    return !ended && this.now < Math.min(idleEnds, endsAt);
+  isActive({ ended, idleEnds, endsAt, within }: Session): boolean {
+    return !ended && this.now < Math.min(idleEnds, endsAt) && (!within || this.isActive(within));
   }
 
-  authenticates([session, token]: By): boolean {
-    return !this.disabled && !session.ended && this.now < token.accessEnds;
+  /** Whether an access token works, which may outlive the idle timeout of a login, but not that of a run. */
+  isGood([session, { accessEnds }]: By): boolean {
+    return (session.kind === 'run' ? this.isActive(session) : !session.ended) && this.now < accessEnds;
+  }
+
+  authenticates(by: By): boolean {
+    return !this.disabled && this.isGood(by);
   }
 
   /** What must refuse a token for an operation that needs every scope; with `fresh` also a recent sign-in. */
@@ -302,13 +324,17 @@ class Run {
   async refresh(by: By, drawn: Drawn): Promise<void> {
     const [session, token] = by;
     const { key, repeated, way, times } = drawn;
-    if (session.kind === 'key') return;
+    if (token.refresh === '') return;
     const expected = Array.from({ length: times }, () => this.predictRefresh(by, drawn));
     const json = { refresh_token: token.refresh, ...repeated };
     const form = { grant_type: 'refresh_token', ...json };
-    // Without a key, a form is repeated by other rules (sessions/refresh.test.ts).
-    const isJson = way === 'JSON' || key === undefined;
-    const send = () => this.post(isJson ? '/refresh' : way, isJson ? { json } : { form }, key);
+    const headers = session.kind === 'run' ? { Authorization: this.services[1] } : {};
+    const send = () =>
+      this.post(
+        way === 'JSON' ? '/refresh' : way,
+        { headers, ...(way === 'JSON' ? { json } : { form }) },
+        key,
+      );
     const successes = await this.together(times, send, expected);
     const next = this.note(token.refresh, successes, repeated.scope, session);
     if (next && token === session.tokens.at(-2) && session.tokens.at(-1)?.refresh === '') {
@@ -316,21 +342,24 @@ class Run {
     }
   }
 
-  predictRefresh([session, token]: By, { key, repeated }: Drawn): string {
+  predictRefresh([session, token]: By, { key: sent, repeated, way }: Drawn): string {
     if (this.disabled) return 'account_disabled';
     if (!this.isActive(session)) return 'invalid_grant';
     const change = changeOf(repeated, session);
+    // A form without a key is recognized by its sender, who is always the same, within the leeway.
+    const key = sent ?? (way === 'JSON' ? undefined : 'the sender');
+    const retry = sent === undefined ? leeway : refreshRetry;
     if (token === session.tokens.at(-1)) {
       if (change) return change;
       session.tokens.push({ refresh: '', access: '', accessEnds: 0 });
       session.rotatedAt = this.now;
       session.key = key;
-      session.idleEnds = this.now + idleTtl;
+      session.idleEnds = this.now + (session.kind === 'run' ? runIdleTtl : idleTtl);
       return 'ok';
     }
     const age = this.now - session.rotatedAt;
     if (token === session.tokens.at(-2)) {
-      if (key !== undefined && key === session.key && age <= refreshRetry) return change ?? 'ok';
+      if (key !== undefined && key === session.key && age <= retry) return change ?? 'ok';
       if (age <= leeway) return 'invalid_grant';
     }
     session.ended = true;
@@ -360,7 +389,7 @@ class Run {
   }
 
   async endOther(by: By, other: Session): Promise<void> {
-    const isOver = other.ended || this.now >= other.endsAt;
+    const isOver = other.kind === 'run' ? !this.isActive(other) : other.ended || this.now >= other.endsAt;
     // As every session ends itself, whatever its scope.
     const isOwn = other === by[0] && other.kind !== 'key';
     const wanted = (isOwn ? undefined : this.refusalFor(by)) ?? (isOver ? 'not_found' : 'ok');
@@ -375,7 +404,7 @@ class Run {
 
   /** As OAuth clients do, with either token and without a scope. */
   async giveBack([session, token]: By, { isRefresh }: Drawn): Promise<void> {
-    const byRefresh = isRefresh && session.kind !== 'key';
+    const byRefresh = isRefresh && token.refresh !== '';
     const answer = await this.post('/revoke', { form: { token: byRefresh ? token.refresh : token.access } });
     expect(outcome(answer)).toBe('ok');
     if (byRefresh || this.now < token.accessEnds) session.ended = true;
@@ -389,6 +418,31 @@ class Run {
     const granted = grantedBy(asked);
     expect(answer.body.scope.split(' ').toSorted()).toEqual(granted.scopes.toSorted());
     this.begin('key', granted, { refresh: '', access: answer.body.key, accessEnds: this.now + keyTtl });
+  }
+
+  /** As its holder, or as a service that then acts in the run and refreshes it. */
+  async startRun(by: By, { access: asked, isRefresh: acts }: Drawn): Promise<void> {
+    const [parent, token] = by;
+    const path = [parent];
+    for (let one = parent.within; one; one = one.within) path.push(one);
+    const isRefused = !this.authenticates(by) || (acts && parent.resource !== null);
+    const refusal = isRefused
+      ? 'invalid_request'
+      : (excessOf(asked, parent) ?? (path.length > maxRunDepth ? 'conflict' : undefined));
+    const answer = await exchange(this.app, token.access, {
+      ...asked,
+      ...(acts && { by: this.services[1] }),
+    });
+    expect([asked, outcome(answer)]).toEqual([asked, refusal ?? 'ok']);
+    if (refusal) return;
+    const { scope, access_token: access, refresh_token: refresh = '', expires_in } = answer.body;
+    const ends = [this.now + runTokenTtl, ...path.flatMap(({ idleEnds, endsAt }) => [idleEnds, endsAt])];
+    const accessEnds = Math.min(...ends, ...(acts ? [] : [token.accessEnds]));
+    const scopes: string[] = scope.split(' ');
+    const wanted = asked.scope === undefined ? parent.scopes : accepted(asked.scope)!;
+    expect([isSame(scopes, wanted), expires_in, refresh !== '']).toEqual([true, accessEnds - this.now, acts]);
+    const granted = { scopes, resource: asked.resource ?? parent.resource };
+    this.begin('run', granted, { access, refresh, accessEnds }, parent);
   }
 
   async startDevice({ access: asked, way }: Pick<Drawn, 'access' | 'way'>): Promise<void> {
@@ -529,13 +583,13 @@ class Run {
 
   async checkIntrospection(session: Session): Promise<void> {
     const { scopes, resource } = session;
-    const { access, refresh, accessEnds } = session.tokens.at(-1)!;
+    const { access, refresh } = session.tokens.at(-1)!;
     for (const [index, Authorization] of this.services.entries()) {
       const isRefresh = index > 0 && refresh !== '';
       const form = { token: isRefresh ? refresh : access };
       const { body } = await this.app.ask('POST', '/introspect', { form, headers: { Authorization } });
-      const isLive = !this.disabled && (isRefresh ? this.isActive(session) : this.now < accessEnds);
-      expect(body.active).toBe(isLive && !session.ended && [null, [tickets, null][index]].includes(resource));
+      const isLive = isRefresh ? this.isActive(session) : this.isGood([session, session.tokens.at(-1)!]);
+      expect(body.active).toBe(isLive && !this.disabled && [null, [tickets, null][index]].includes(resource));
       if (!body.active) continue;
       expect(body.scope.split(' ').toSorted()).toEqual(scopes.toSorted());
       expect(body.aud).toBe(resource ?? undefined);
@@ -555,6 +609,7 @@ const steps: Readonly<Record<string, readonly [weight: number, (run: Run, drawn:
   'end all': [1, (run, drawn) => run.endAll(run.by(drawn), drawn)],
   'give back': [1, (run, drawn) => run.giveBack(run.by(drawn), drawn)],
   'make a key': [3, (run, drawn) => run.makeKey(run.by(drawn), drawn)],
+  'start a run': [6, (run, drawn) => run.startRun(run.by(drawn), drawn)],
   'sign a device in': [3, (run, drawn) => run.signDeviceIn(run.by(drawn), drawn)],
   'start a device': [4, (run, drawn) => run.startDevice(drawn)],
   decide: [6, (run, drawn) => run.decide(run.by(drawn), pick(run.devices, drawn.device), drawn)],
@@ -576,15 +631,13 @@ onBothDatabases('any sequence of steps', (open, dialect) => {
   const { app, node } = sharedNodes(open, dialect);
   const nodes = [...new Set([app, node])];
   const clock = { now: 0 };
-  let services: readonly string[];
+  let services: Run['services'];
   let people = 0;
   beforeAll(async () => {
     const scopes = [{ name: 'tickets:read', sentence: 'Read your tickets' }];
-    const declared = [
-      await declareService(app.ctx, { scopes, resource: tickets }),
-      await declareService(app.ctx, { rights: ['users'] }),
-    ];
-    services = declared.map(({ authorization }) => authorization);
+    const { authorization: ofTickets } = await declareService(app.ctx, { scopes, resource: tickets });
+    const { authorization: agents } = await declareService(app.ctx, { rights: ['users', 'delegate'] });
+    services = [ofTickets, agents];
     await declareService(app.ctx, { name: 'Builds', resource: builds });
     clock.now = app.ctx.clock();
     for (const { ctx } of nodes) Object.assign(ctx, { clock: () => clock.now });

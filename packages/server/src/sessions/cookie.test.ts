@@ -87,37 +87,6 @@ onBothDatabases('a browser session', (open) => {
   });
 
   test.each([
-    ['POST', '/revoke'],
-    ['DELETE', '/logout'],
-    ['POST', '/revoke?scope=session'],
-    ['DELETE', '/logout?scope=session'],
-    ['DELETE', '/sessions/own'],
-  ])(
-    '%s %s clears the session cookie, what is refused or ends another session does not',
-    async (method, path) => {
-      const email = newAddress();
-      const [cookie, other] = [await cookieByMail(app, email), await cookieByMail(app, email)];
-      const ask = { cookie, headers: sameOrigin };
-      const end = async (method: string, path: string) => {
-        const answer = await app.ask(method, path, ask);
-        return [outcome(answer), answer.headers.get('Set-Cookie')];
-      };
-      const { sessions } = (await app.ask('GET', '/sessions', ask)).body;
-      const [own, another] = [true, false].map((isOwn) =>
-        sessions.find(({ current }: { current: boolean }) => current === isOwn),
-      );
-      expect(await end('DELETE', `/sessions/${another.id}`)).toEqual(['204', null]);
-      expect(outcome(await me(other))).toBe('401 invalid_token');
-      expect(await end('POST', '/revoke?scope=all')).toEqual(['400 invalid_request', null]);
-      expect(await end(method, path.replace('own', own.id))).toEqual([
-        '204',
-        'latchkey_session=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax',
-      ]);
-      expect(outcome(await me(cookie))).toBe('401 invalid_token');
-    },
-  );
-
-  test.each([
     [30 * day, 29 * day, 3],
     // A short idle timeout, too.
     [60, 40, 3],

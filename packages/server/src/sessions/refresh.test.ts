@@ -2,18 +2,18 @@
 
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { isLive, newAddress, outcome } from '#support/account.ts';
-import {
-  type Answer,
-  type Ask,
-  onBothDatabases,
-  sharedNodes,
-  type TestApp,
-  type Tokens,
-} from '#support/app.ts';
+import { type Answer, type Ask, openApp } from '#support/app.ts';
 import { basic, declareService } from '#support/services.ts';
+import { shared } from '#support/shared.ts';
 import { classifyReuse, refreshRetryWindowSeconds } from './refresh.ts';
 
-const lastDetail = (app: TestApp) => JSON.parse(app.logs.at(-1)!).detail;
+const app = shared(() => openApp('sqlite'));
+const [tickets, builds] = ['https://tickets.example/api', 'https://builds.example/api'];
+beforeAll(async () => {
+  for (const resource of [tickets, builds]) await declareService(app.ctx, { resource });
+});
+
+const lastDetail = () => JSON.parse(app.logs.at(-1)!).detail;
 const from = (peer: string, userAgent: string, headers = {}): Ask => ({
   peer,
   headers: { 'User-Agent': userAgent, ...headers },
@@ -21,31 +21,24 @@ const from = (peer: string, userAgent: string, headers = {}): Ask => ({
 const client = from('192.0.2.1', 'oauth-client/1.2');
 const withKey = (key: string) => from('192.0.2.1', 'oauth-client/1.2', { 'Idempotency-Key': key });
 
-type Send = (app: TestApp, refresh_token: string) => Promise<Answer>;
+type Send = (refresh_token: string) => Promise<Answer>;
 const form =
   (ask = client, members: Record<string, string> = {}, path = '/token'): Send =>
-  (app, refresh_token) =>
+  (refresh_token) =>
     app.ask('POST', path, { ...ask, form: { grant_type: 'refresh_token', refresh_token, ...members } });
 const json =
   (ask = client, members: Record<string, string> = {}): Send =>
-  (app, refresh_token) =>
+  (refresh_token) =>
     app.ask('POST', '/refresh', { ...ask, json: { refresh_token, ...members } });
 const asService = (authorization: string): Send =>
   form(from('192.0.2.1', 'oauth-client/1.2', { Authorization: authorization }));
 
-const [tickets, builds] = ['https://tickets.example/api', 'https://builds.example/api'];
-
-onBothDatabases('a refresh', (open, dialect) => {
-  const { app, node } = sharedNodes(open, dialect);
-  const nodes = [...new Set([app, node])];
-  beforeAll(async () => {
-    for (const resource of [tickets, builds]) await declareService(app.ctx, { resource });
-  });
+describe('a refresh', () => {
   const signIn = async () => (await app.login(newAddress())).refresh_token;
 
   test('has an idempotency key of 1-128 printable characters; any other is refused and spends nothing', async () => {
     let token = await signIn();
-    const refresh = (key: string) => json(withKey(key))(app, token);
+    const refresh = (key: string) => json(withKey(key))(token);
     for (const key of ['', '   ', 'k'.repeat(129), 'cl\u00e9', 'a\tb', 'a\u007fb'])
       expect([key, outcome(await refresh(key))]).toEqual([key, '400 invalid_request']);
     for (const key of ['k', 'k'.repeat(128), '!"#$%&\'()*+,-./09:;<=>?@AZ[\\]^_`az{|} ~']) {
@@ -70,119 +63,58 @@ onBothDatabases('a refresh', (open, dialect) => {
         [json(kept, { scope: '*' }), 'invalid_scope'],
         [json(kept, { resource: builds }), 'invalid_target'],
       ] as const)
-        expect(outcome(await send(app, token))).toBe(`400 ${error}`);
-      successors.push((await json(kept, { scope: 'profile' })(app, token)).body.refresh_token);
+        expect(outcome(await send(token))).toBe(`400 ${error}`);
+      successors.push((await json(kept, { scope: 'profile' })(token)).body.refresh_token);
     }
     expect(successors[1]).toBe(successors[0]!);
     app.pass(11);
-    for (const [members, spent] of [
-      [{ scope: '*' }, token],
-      [{}, successors[0]!],
+    for (const [members, spent, detail] of [
+      [{ scope: '*' }, token, 'theft'],
+      [{}, successors[0]!, 'ended'],
     ] as const)
-      expect(outcome(await json(client, members)(app, spent))).toBe('400 invalid_grant');
-  });
-
-  // Those of one turn share statements on PostgreSQL, and nothing else.
-  test('of many people at once is of each for themselves, also of one twenty times, and refused to those whose sessions have ended', async () => {
-    const emails = Array.from({ length: 40 }, newAddress);
-    let logins: Tokens[] = [];
-    for (const email of emails) logins.push(await app.login(email));
-    const me = ({ access_token: token }: Tokens) => app.ask('GET', '/me', { token });
-    const refresh = ({ refresh_token }: Tokens) => json(withKey(refresh_token))(app, refresh_token);
-    const emailsOf = async () => (await Promise.all(logins.map(me))).map(({ body }) => body.email);
-
-    expect(await emailsOf()).toEqual(emails);
-    for (let round = 0; round < 3; round++) {
-      const repeated = Array<Tokens>(19).fill(logins[0]!);
-      const answers = await Promise.all([...repeated, ...logins].map(refresh));
-      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
-      logins = answers.slice(19).map(({ body }) => body);
-      const successors = answers.map(({ body }) => body.refresh_token);
-      expect([new Set(successors).size, new Set(successors.slice(0, 20)).size]).toEqual([40, 1]);
-      expect(await emailsOf()).toEqual(emails);
-    }
-
-    const ended = [3, 17, 30];
-    for (const index of ended) await app.ask('POST', '/revoke', { token: logins[index]!.access_token });
-    for (const [send, refusal] of [
-      [me, 401],
-      [refresh, 400],
-    ] as const) {
-      const statuses = (await Promise.all(logins.map(send))).map(({ status }) => status);
-      expect(statuses).toEqual(logins.map((_, index) => (ended.includes(index) ? refusal : 200)));
-    }
+      expect([outcome(await json(client, members)(spent)), lastDetail()]).toEqual([
+        '400 invalid_grant',
+        detail,
+      ]);
   });
 
   // As OAuth clients send it.
-  describe('by a form without an Idempotency-Key', () => {
-    test('only the same client, in the same way, gets the same successor within the leeway', async () => {
-      const [charts, other] = [await declareService(app.ctx), await declareService(app.ctx)];
-      const { id: client_id, secret: client_secret, authorization } = charts;
-      const wrong = basic(`${client_id}:wrong`);
-      const named = (client_id: string) => form(client, { client_id });
-      const cases: [string, Send, Send, 'retry' | 'race'][] = [
-        ['same', form(), form(), 'retry'],
-        ['the other endpoint', form(), form(client, {}, '/refresh'), 'retry'],
-        ['an update in the same network', form(), form(from('192.0.2.250', 'oauth-client/2.0')), 'retry'],
-        ['its client_id again', named('x'), named('x'), 'retry'],
-        [
-          'its key in the form',
-          asService(authorization),
-          form(client, { client_id, client_secret }),
-          'retry',
-        ],
-        ['another program', form(), form(from('192.0.2.1', 'curl/8.0')), 'race'],
-        ['another network', form(), form(from('192.0.3.1', 'oauth-client/1.2')), 'race'],
-        ['another client_id', named('x'), named('y'), 'race'],
-        ['no client_id', named('x'), form(), 'race'],
-        ['a new client_id', form(), named('x'), 'race'],
-        ['another service', asService(authorization), asService(other.authorization), 'race'],
-        ['a wrong service key', asService(authorization), asService(wrong), 'race'],
-        ['no service key', asService(authorization), named(client_id), 'race'],
-        ['JSON after a form', form(), json(), 'race'],
-        ['a form after JSON', json(), form(), 'race'],
-        ['JSON after JSON', json(), json(), 'race'],
-        ['a key after none', form(), form(withKey('key')), 'race'],
-        ['none after a key', form(withKey('key')), form(), 'race'],
-      ];
-      for (const [name, first, second, detail] of cases) {
-        const token = await signIn();
-        const { body } = await first(app, token);
-        app.pass(9);
-        const again = await second(app, token);
-        const expected = detail === 'retry' ? '200' : '400 invalid_grant';
-        expect([name, outcome(again), lastDetail(app)]).toEqual([name, expected, detail]);
-        if (detail === 'retry') expect([name, again.body.refresh_token]).toEqual([name, body.refresh_token]);
-        expect([name, await isLive(app, body)]).toEqual([name, true]);
-      }
-    });
-
-    test('20 parallel requests get the same successor', async () => {
+  test('by a form without an Idempotency-Key, only the same client, in the same way, gets the same successor within the leeway', async () => {
+    const [charts, other] = [await declareService(app.ctx), await declareService(app.ctx)];
+    const { id: client_id, secret: client_secret, authorization } = charts;
+    const wrong = basic(`${client_id}:wrong`);
+    const named = (client_id: string) => form(client, { client_id });
+    const cases: [string, Send, Send, 'retry' | 'race' | 'theft'][] = [
+      ['same', form(), form(), 'retry'],
+      ['the other endpoint', form(), form(client, {}, '/refresh'), 'retry'],
+      ['an update in the same network', form(), form(from('192.0.2.250', 'oauth-client/2.0')), 'retry'],
+      ['its client_id again', named('x'), named('x'), 'retry'],
+      ['its key in the form', asService(authorization), form(client, { client_id, client_secret }), 'retry'],
+      ['another program', form(), form(from('192.0.2.1', 'curl/8.0')), 'race'],
+      ['another network', form(), form(from('192.0.3.1', 'oauth-client/1.2')), 'race'],
+      ['another client_id', named('x'), named('y'), 'race'],
+      ['no client_id', named('x'), form(), 'race'],
+      ['a new client_id', form(), named('x'), 'race'],
+      ['another service', asService(authorization), asService(other.authorization), 'race'],
+      ['a wrong service key', asService(authorization), asService(wrong), 'race'],
+      ['no service key', asService(authorization), named(client_id), 'race'],
+      ['JSON after a form', form(), json(), 'race'],
+      ['a form after JSON', json(), form(), 'race'],
+      ['JSON after JSON', json(), json(), 'race'],
+      ['a key after none', form(), form(withKey('key')), 'race'],
+      ['none after a key', form(withKey('key')), form(), 'race'],
+      ['the same after the leeway', form(), form(), 'theft'],
+    ];
+    for (const [name, first, second, detail] of cases) {
       const token = await signIn();
-      const before = nodes.map(({ logs }) => logs.length);
-      const answers = await Promise.all(
-        Array.from({ length: 20 }, (_, i) => form()(nodes[i % nodes.length]!, token)),
-      );
-      expect(new Set(answers.map(outcome))).toEqual(new Set(['200']));
-      expect(new Set(answers.map(({ body }) => body.refresh_token)).size).toBe(1);
-      const logged = nodes.flatMap(({ logs }, i) => logs.slice(before[i]));
-      const details = logged.map((line) => JSON.parse(line).detail).sort();
-      expect(details).toEqual([...Array.from({ length: 19 }, () => 'retry'), 'rotated']);
-    });
-
-    test('after the leeway, and once the successor was used, the token counts as stolen', async () => {
-      const late = await signIn();
-      const { body: unused } = await form()(app, late);
-      app.pass(11);
-      expect(outcome(await form()(app, late))).toBe('400 invalid_grant');
-      expect([lastDetail(app), await isLive(app, unused)]).toEqual(['theft', false]);
-
-      const old = await signIn();
-      const { body: second } = await form()(app, old);
-      const { body: third } = await form()(app, second.refresh_token);
-      expect(outcome(await form()(app, old))).toBe('400 invalid_grant');
-      expect([lastDetail(app), await isLive(app, third)]).toEqual(['theft', false]);
-    });
+      const { body } = await first(token);
+      app.pass(detail === 'theft' ? 11 : 9);
+      const again = await second(token);
+      const expected = detail === 'retry' ? '200' : '400 invalid_grant';
+      expect([name, outcome(again), lastDetail()]).toEqual([name, expected, detail]);
+      if (detail === 'retry') expect([name, again.body.refresh_token]).toEqual([name, body.refresh_token]);
+      expect([name, await isLive(app, body)]).toEqual([name, detail !== 'theft']);
+    }
   });
 });
 

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import type { NewKey } from '@latchkey/contract/keys';
 import { mailsTo, newAddress, outcome, subjects } from '#support/account.ts';
 import { onBothDatabases, sharedNodes, type Tokens } from '#support/app.ts';
-import { createdKey, type SecretKey, wantedKey } from '#support/keys.ts';
+import { createdKey, wantedKey } from '#support/keys.ts';
 import { copySession, introspected, startedRun } from '#support/runs.ts';
 import { loggedEvents } from '#support/security-log.ts';
 import { declareService, type TestService } from '#support/services.ts';
@@ -229,39 +229,6 @@ onBothDatabases('keys', (open, dialect) => {
       app.pass(day);
       expect(await use(key)).toBe('401 invalid_token');
     });
-
-    /** Every way to end a key by presenting it. */
-    const byItself: Record<string, (key: SecretKey) => Parameters<typeof app.ask>> = {
-      'scope=session in the body': ({ key: token }) => [
-        'POST',
-        '/revoke',
-        { token, json: { scope: 'session' } },
-      ],
-      'scope=session in the query': ({ key: token }) => ['POST', '/revoke?scope=session', { token }],
-      'logout with scope=session': ({ key: token }) => ['DELETE', '/logout?scope=session', { token }],
-      'the RFC 7009 form': ({ key: token }) => ['POST', '/revoke', { form: { token } }],
-      'its own id as a session': ({ id, key: token }) => ['DELETE', `/sessions/${id}`, { token }],
-    };
-    test.each(Object.entries(byItself))(
-      'ends itself with its runs, and nothing else, by %s, however narrow it is',
-      async (_, end) => {
-        const owner = await signIn();
-        const other = await created(owner);
-        const key = await created(owner, { scope: 'tickets:read', resource: tickets });
-        const run = await startedRun(app, key.key);
-        expect((await facts(run.access_token)).active).toBe(true);
-        expect(outcome(await node.ask(...end(key)))).toMatch(/^20[04]$/);
-        expect(await use(key.key)).toBe('401 invalid_token');
-        expect(await facts(run.access_token)).toEqual({ active: false });
-        for (const token of [other.key, owner.access_token]) expect(await use(token)).toBe('200');
-        expect((await list(owner)).keys).toMatchObject([{ id: other.id }]);
-        const reason = expect.stringMatching(/^(logout|token)$/);
-        expect(await loggedEvents(app, owner, 'key_removed')).toMatchObject([
-          { session_id: key.id, detail: { key_id: key.id, name: 'build', reason } },
-        ]);
-        expect(await loggedEvents(app, owner, 'session_revoked')).toEqual([]);
-      },
-    );
 
     test('is removed once, at once on every node, by its user alone, and is no session', async () => {
       const owner = await signIn();

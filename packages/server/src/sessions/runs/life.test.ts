@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { newAddress, outcome } from '#support/account.ts';
 import { onBothDatabases } from '#support/app.ts';
-import { endings } from '#support/endings.ts';
 import { copySession, exchange, introspected, refreshRun, runScene, startedRun } from '#support/runs.ts';
 import { loggedEvents } from '#support/security-log.ts';
 import { basic, changeService, declareService } from '#support/services.ts';
@@ -21,66 +20,7 @@ onBothDatabases('the life of a run', (open, dialect) => {
     return { own, by, login: await own.login() };
   }
 
-  /** A login or key with a run at each depth, the last one made by a service. */
-  async function tree(token: string) {
-    const first = await run(token, { by: builds.authorization, scope });
-    const second = await run(first.access_token, { by: builds.authorization });
-    const third = await run(second.access_token, { by: agents.authorization });
-    return [first, second, third] as const;
-  }
-
-  /** Every token of these runs is refused everywhere: as a bearer, by introspection, refreshed and exchanged. */
-  async function requireEnded(
-    runs: readonly { access_token: string; refresh_token?: string }[],
-    expected = '401 invalid_token',
-  ) {
-    for (const { access_token: token } of runs) {
-      expect(outcome(await node.ask('GET', '/me', { token }))).toBe(expected);
-      expect(await isActive(token)).toBe(false);
-      expect(outcome(await exchange(node, token))).toBe('400 invalid_request');
-    }
-    for (const { refresh_token: token } of runs) {
-      if (token === undefined) continue;
-      const answers = await Promise.all(
-        [agents, builds].map(({ authorization }) => refreshRun(node, token, authorization)),
-      );
-      for (const answer of answers) expect([400, 403]).toContain(answer.status);
-    }
-  }
-
   describe('its end', () => {
-    test.each(Object.entries(endings))(
-      '%s ends a login and its runs at every depth, on every node; introspection says nothing more of them',
-      async (_, end) => {
-        const email = newAddress();
-        const login = await app.login(email);
-        const runs = await tree(login.access_token);
-        const tokens = [...runs.map(({ access_token }) => access_token), login.refresh_token];
-        for (const token of tokens) expect(await isActive(token)).toBe(true);
-        await end(app, login, email);
-        for (const token of [...tokens, login.access_token])
-          expect(await facts(token)).toEqual({ active: false });
-        await requireEnded(runs);
-      },
-    );
-
-    test('the end of a run ends what is within it, and nothing else', async () => {
-      const login = await app.login(newAddress());
-      const { access_token: token } = login;
-      const [first, second, third] = await tree(token);
-      const beside = await run(first.access_token, { by: agents.authorization });
-      const id = await idFor(second.access_token);
-      expect(outcome(await app.ask('DELETE', `/sessions/${id}`, { token }))).toBe('204');
-      await requireEnded([second, third]);
-      expect(await isActive(first.access_token)).toBe(true);
-      expect(await isActive(beside.access_token)).toBe(true);
-      expect(outcome(await app.ask('DELETE', `/sessions/${id}`, { token }))).toBe('404 not_found');
-      const within = await idFor(beside.access_token);
-      await app.ask('POST', '/revoke', { form: { token: beside.refresh_token } });
-      await requireEnded([beside]);
-      expect(outcome(await app.ask('DELETE', `/sessions/${within}`, { token }))).toBe('404 not_found');
-    });
-
     test('the idle timeout of a parent ends a run, which ended parents do not let live on', async () => {
       const { own, by, login } = await openWith({
         LATCHKEY_REFRESH_IDLE_TTL: '600',
@@ -112,9 +52,11 @@ onBothDatabases('the life of a run', (open, dialect) => {
       expect(await left()).toBe(0);
     });
 
-    test('revoking a service ends the runs that it acts in, of every account, and what is within them', async () => {
-      const doomed = await declareService(app.ctx, { name: 'Doomed', rights: ['delegate'] });
-      const by = doomed.authorization;
+    test('revoking a service ends the runs that it acts in, of every account, and what is within them, whenever they were made', async () => {
+      const { id, authorization: by } = await declareService(app.ctx, {
+        name: 'Doomed',
+        rights: ['delegate'],
+      });
       const logins = [];
       for (let user = 0; user < 8; user++) logins.push(await app.login(newAddress()));
       const runs = await Promise.all(logins.map(({ access_token }) => run(access_token, { by, scope })));
@@ -122,14 +64,37 @@ onBothDatabases('the life of a run', (open, dialect) => {
       const narrowed = await run(first.access_token);
       const inner = await run(first.access_token, { by: builds.authorization });
       const other = await run(login.access_token, { by: builds.authorization, scope });
-      await revokeService(app.ctx, doomed.id);
-      await requireEnded([...runs, narrowed, inner]);
-      expect(await isActive(other.access_token)).toBe(true);
+      const requireEnded = async () => {
+        for (const { access_token } of [...runs, narrowed, inner])
+          expect(await isActive(access_token)).toBe(false);
+        const refreshed = await refreshRun(node, inner.refresh_token, builds.authorization);
+        expect(outcome(refreshed)).toBe('400 invalid_grant');
+        expect(await isActive(other.access_token)).toBe(true);
+      };
+      const revokedAt = (time: string) =>
+        app.ctx.db.single.run(`UPDATE service_keys SET revoked_at = ${time} WHERE id = '${id}'`, []);
+      // As for a run that is made while its service is revoked.
+      await revokedAt('1');
+      await requireEnded();
+      await revokedAt('NULL');
+      await revokeService(app.ctx, id);
+      await requireEnded();
       expect(outcome(await refreshRun(app, first.refresh_token, by))).toBe('401 invalid_client');
       const ended = await loggedEvents(app, login, 'run_ended');
       expect(ended.map(({ detail }) => detail)).toContainEqual(
-        expect.objectContaining({ service: doomed.id, reason: 'service_revoked', scope }),
+        expect.objectContaining({ service: id, reason: 'service_revoked', scope }),
       );
+    });
+
+    test('thousands of runs end with their login in one write', async () => {
+      const login = await app.login(newAddress());
+      const { access_token } = await run(login.access_token, { scope });
+      await copySession(app, await idFor(access_token), 10_000);
+      const before = app.statements.length;
+      await app.ask('DELETE', '/logout?scope=session', { token: login.access_token });
+      const isWrite = (text: string) => text.includes('"sessions"') && /^update/i.test(text);
+      expect(app.statements.slice(before).filter(isWrite)).toHaveLength(1);
+      expect(await isActive(access_token)).toBe(false);
     });
   });
 
@@ -162,7 +127,7 @@ onBothDatabases('the life of a run', (open, dialect) => {
       }
       expect(await isActive(started.access_token)).toBe(true);
       expect(outcome(await refreshRun(app, token, agents.authorization))).toBe('400 invalid_grant');
-      await requireEnded([started]);
+      expect(await isActive(started.access_token)).toBe(false);
       expect(await loggedEvents(app, login, 'refresh_theft')).toHaveLength(1);
     });
 
@@ -180,16 +145,10 @@ onBothDatabases('the life of a run', (open, dialect) => {
       expect(outcome(await refreshRun(app, body.refresh_token, authorization))).toBe('200');
     });
 
-    test('a run that is not refreshed ends an hour after its last token, and any run after a day', async () => {
+    // And an hour after its last token if it is not refreshed: tests/invariants/properties.test.ts.
+    test('a run that is refreshed every hour ends after a day', async () => {
       const login = await app.login(newAddress());
       const by = agents.authorization;
-      const short = await run(login.access_token, { by, scope, expires_in: '60' });
-      app.pass(3599);
-      const refreshed = await refreshRun(app, short.refresh_token, by);
-      expect(refreshed.status).toBe(200);
-      app.pass(3601);
-      expect(outcome(await refreshRun(app, refreshed.body.refresh_token, by))).toBe('400 invalid_grant');
-
       let kept = await run(login.access_token, { by, scope, expires_in: '3600' });
       for (let hour = 1; hour < 24; hour++) {
         app.pass(3590);
@@ -198,12 +157,11 @@ onBothDatabases('the life of a run', (open, dialect) => {
         kept = answer.body;
       }
       app.pass(3000);
-      const last = await refreshRun(app, kept.refresh_token, by);
-      expect(last.status).toBe(200);
-      expect(last.body.expires_in).toBeLessThan(900);
-      app.pass(last.body.expires_in + 1);
-      expect(outcome(await refreshRun(app, last.body.refresh_token, by))).toBe('400 invalid_grant');
-      expect(await isActive(last.body.access_token)).toBe(false);
+      const { body: last } = await refreshRun(app, kept.refresh_token, by);
+      expect(last.expires_in).toBeLessThan(900);
+      app.pass(last.expires_in + 1);
+      expect(outcome(await refreshRun(app, last.refresh_token, by))).toBe('400 invalid_grant');
+      expect(await isActive(last.access_token)).toBe(false);
     });
 
     test('a token that outlives the idle timeout keeps its run until it expires', async () => {

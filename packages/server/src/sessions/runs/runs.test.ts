@@ -2,7 +2,6 @@ import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { newAddress, outcome } from '#support/account.ts';
 import { onBothDatabases, type TestApp, type Tokens } from '#support/app.ts';
 import { accessTokenType } from '#support/http.ts';
-import { createdKey } from '#support/keys.ts';
 import { agentsUri, exchange, refreshRun, runScene, ticketsUri } from '#support/runs.ts';
 import { declareService } from '#support/services.ts';
 
@@ -51,19 +50,11 @@ onBothDatabases('token exchange', (open, dialect) => {
     });
 
     test('a run does not outlast the token it was made of', async () => {
-      const outer = await run(login.access_token, { scope: 'profile', expires_in: '120' });
-      app.pass(60);
-      const inner = await run(outer.access_token, { expires_in: '600' });
-      expect(inner.expires_in).toBeLessThanOrEqual(60);
-      expect((await facts(inner.access_token)).exp).toBe((await facts(outer.access_token)).exp);
-      app.pass(login.expires_in - 120);
-      expect((await run(login.access_token, { scope: 'profile' })).expires_in).toBeLessThanOrEqual(60);
-    });
-
-    test('a key stands wherever an access token does', async () => {
-      const { id, key } = await createdKey(app, login, { scope: 'profile email' });
-      const { access_token } = await run(key, { scope: 'email' });
-      expect(await facts(access_token)).toMatchObject({ scope: 'email', within: [id] });
+      app.pass(login.expires_in - 60);
+      const outer = await run(login.access_token, { scope: 'profile' });
+      expect(outer.expires_in).toBeLessThanOrEqual(60);
+      const { access_token } = await run(outer.access_token, { expires_in: '600' });
+      expect((await facts(access_token)).exp).toBe((await facts(outer.access_token)).exp);
     });
   });
 
@@ -138,36 +129,10 @@ onBothDatabases('token exchange', (open, dialect) => {
       );
       expect(await refusal(token, { scope, requested_token_type: accessTokenType })).toBe('200');
     });
-
-    test('a run never gets everything, and no more than its parent', async () => {
-      const { access_token: token } = login;
-      const scopes = (...all: string[]) => all.map((scope) => ({ scope }));
-      const malformed = scopes('*', '', 'nobody:declared', 'profile *', 'Profile', 'profile  email');
-      await requireRefused(token, '400 invalid_scope', [{}, ...malformed]);
-      const { access_token: narrow } = await run(token, { scope: 'profile tickets:read' });
-      const beyond = scopes('*', 'email', 'profile email', 'tickets:write');
-      await requireRefused(narrow, '400 invalid_scope', beyond);
-      expect((await run(narrow)).scope).toBe('profile tickets:read');
-      expect((await run(narrow, { scope: 'tickets:read' })).scope).toBe('tickets:read');
-    });
   });
 
   describe('the resource', () => {
     const scope = 'tickets:read';
-
-    // What a bound run may ask for here: tests/invariants/access.test.ts.
-    test('a run can be bound to any declared resource, and stays bound', async () => {
-      const { access_token: token } = login;
-      const bound = await run(token, { scope, resource: ticketsUri });
-      const inner = await run(bound.access_token);
-      for (const { access_token } of [bound, inner]) {
-        expect(await facts(access_token)).toMatchObject({ active: true, aud: ticketsUri });
-        expect(await facts(access_token, agents)).toEqual({ active: false });
-      }
-      await requireRefused(bound.access_token, '400 invalid_target', [{ resource: filesUri }]);
-      const unknown = ['https://nobody.example', ''].map((resource) => ({ scope, resource }));
-      await requireRefused(token, '400 invalid_target', unknown);
-    });
 
     test('of all services only the one it is for exchanges a bound token, for its resource or its reach', async () => {
       const { access_token: bound } = await run(login.access_token, {
@@ -180,7 +145,9 @@ onBothDatabases('token exchange', (open, dialect) => {
       const by = agents.authorization;
       const reached = await run(bound, { by, scope, resource: ticketsUri });
       expect(await facts(reached.access_token)).toMatchObject({ aud: ticketsUri });
-      await requireRefused(bound, '400 invalid_target', [{ by, resource: filesUri }]);
+      await requireRefused(bound, '400 invalid_target', [{ by, resource: filesUri }, { resource: filesUri }]);
+      const unknown = ['https://nobody.example', ''].map((resource) => ({ scope, resource }));
+      await requireRefused(login.access_token, '400 invalid_target', unknown);
       const stayed = await run(bound, { by });
       expect(await facts(stayed.access_token, agents)).toMatchObject({ aud: agentsUri });
     });
