@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { goOffline, newPage } from '#support/browser.ts';
+import { goOffline, newPage, untilLoaded } from '#support/browser.ts';
 import { codeIn, denyDevice, linkIn, loginByMail, mailTo, request } from '#support/http.ts';
 import { service } from '#support/page-service.ts';
 import {
@@ -152,8 +152,8 @@ test('the activity list describes events newest first, loads more on request, an
   await signIn(page, email);
   for (let n = 0; n < 12; n++) await denyDevice(service.url, token, { 'User-Agent': '<b>"ok"</b>' });
   await page.reload();
+  await untilLoaded(page);
   const newest = rows(page).first();
-  await newest.waitFor();
   expect(await rows(page).count()).toBe(10);
   expect(await newest.innerText()).toMatch(/^Device sign-in denied\n[\s\S]*Another session/);
   expect(await newest.locator('q.untrusted').isVisible()).toBe(false);
@@ -215,6 +215,8 @@ test('opening the emailed link in another tab of the same browser confirms the p
   ageSessions();
   await deleteAccount(page, email);
   await pressed(page, 'Email me a code');
+  // Only then does the browser know that it has asked for the link.
+  await page.getByLabel('Code from the email').waitFor();
   const tab = await page.context().newPage();
   await tab.goto(linkIn(await mailTo(service.url, email, 1)));
   await pressed(tab, `Sign in as ${email}`);

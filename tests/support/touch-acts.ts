@@ -2,6 +2,7 @@
 
 import type { Page } from 'playwright-core';
 import { commandLineRequest } from './authorize.ts';
+import { untilLoaded } from './browser.ts';
 import { request } from './http.ts';
 import { headed, pollDevice, startDevice } from './people.ts';
 import { authorizePath, type TestProgram } from './program.ts';
@@ -47,6 +48,7 @@ export const touchActs = (
   'a key': async () => ({
     open: async (page) => {
       await page.goto(`${service.url}/account?new-key=1&name=build&scope=profile&expires=86400`);
+      await untilLoaded(page);
     },
     button: 'Create API key with your passkey',
     buttons: '[aria-labelledby=new-key-heading] button',

@@ -32,6 +32,13 @@ export async function detectSignOut<T>(request: Promise<Result<T>>): Promise<Res
   return result;
 }
 
+/** Reads again if the account was changed on this page meanwhile, because the response may be older than the change. */
+export async function upToDate<T>(read: () => Promise<T>): Promise<T> {
+  const changes = changeCount.value;
+  const result = await read();
+  return changes === changeCount.value ? result : upToDate(read);
+}
+
 /** Changes something in the account. Asks the user to confirm their identity if the change requires it. */
 export async function runAction<T>(action: () => Promise<Result<T>>): Promise<Result<T>> {
   hideDone();

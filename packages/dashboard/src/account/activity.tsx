@@ -5,7 +5,7 @@ import { fillParts, texts } from '../texts.ts';
 import { Details, RelativeTime, Timestamp, Untrusted, UntrustedHint } from '../ui/facts.tsx';
 import * as icons from '../ui/icons.ts';
 import { Row } from '../ui/row.tsx';
-import { changeCount } from './actions.tsx';
+import { changeCount, upToDate } from './actions.tsx';
 import { eventText, isSuspicious } from './event-text.ts';
 import { Claim } from './parts.tsx';
 import { listEvents } from './requests.ts';
@@ -18,7 +18,7 @@ const { entries: events, cursor } = activityData;
 /** Reads the events that are shown and newer ones. Old ones may have changed: a similar change within a minute is added. */
 async function catchUp(): Promise<void> {
   if (activityData.state.value !== 'loaded') return;
-  const list = await listEvents(undefined, events.value.length);
+  const list = await upToDate(() => listEvents(undefined, events.value.length));
   if (!list.ok) return;
   const { events: newest, next_cursor } = list.value;
   const last = newest.findIndex(({ id }) => id === events.value.at(-1)?.id);

@@ -7,7 +7,7 @@ import { busyState } from '../ui/busy.ts';
 import { Button, ErrorMessage } from '../ui/elements.tsx';
 import { Placeholder } from '../ui/page.tsx';
 import { stopAsking } from '../ui/question.tsx';
-import { Done, detectSignOut, showDone } from './actions.tsx';
+import { Done, detectSignOut, showDone, upToDate } from './actions.tsx';
 
 /**
  * A section of the account page that loads on its own, so that one failure leaves the rest usable.
@@ -45,7 +45,7 @@ export function pagedData<Id extends string, T>(
   const cursor = signal<string | null>(null);
   const more = busyState();
   async function read(from?: string): Promise<Problem | undefined> {
-    const page = await detectSignOut(fetchPage(from));
+    const page = await detectSignOut(upToDate(() => fetchPage(from)));
     if (!page.ok) return page.problem;
     entries.value = from === undefined ? page.value[id] : [...entries.value, ...page.value[id]];
     cursor.value = page.value.next_cursor;

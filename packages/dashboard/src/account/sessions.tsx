@@ -12,7 +12,7 @@ import { Details, RelativeTime, Untrusted, UntrustedHint } from '../ui/facts.tsx
 import { browserIcon, phoneIcon, runIcon, terminalIcon } from '../ui/icons.ts';
 import { AskingButton } from '../ui/question.tsx';
 import { List, Row } from '../ui/row.tsx';
-import { detectSignOut, runAction } from './actions.tsx';
+import { detectSignOut, runAction, upToDate } from './actions.tsx';
 import { everything } from './key-request.ts';
 import { accessText, Claim, loadKnownScopes, OnlyService } from './parts.tsx';
 import { finish, Section, sectionData } from './section.tsx';
@@ -29,7 +29,7 @@ const initiallyShown = 10;
 const showsAll = signal(false);
 
 async function loadSessions(): Promise<Problem | undefined> {
-  const list = await detectSignOut(listSessions());
+  const list = await detectSignOut(upToDate(listSessions));
   if (!list.ok) return list.problem;
   // Only a narrow session needs the sentences of scopes. If they can't be loaded, the list shows the names of scopes.
   if (list.value.some(isNarrow)) await loadKnownScopes();
