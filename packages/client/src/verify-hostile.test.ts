@@ -55,6 +55,8 @@ function openRig() {
       waiting.shift()!(response);
       await until(() => requests.length > before || rig.isClosed, 'the next request');
     },
+    /** Delays the answers about tokens that are asked for from now on. */
+    gate: Promise.resolve(),
     isClosed: false,
     active: async () => (await verifier.verify(token)).active,
     /** Whether the token is accepted without asking. */
@@ -78,7 +80,9 @@ function openRig() {
     fetch: async (url, init) => {
       if (!url.endsWith('/feed')) {
         rig.asked++;
-        return json({ exp: Math.floor(rig.expiresAt / 1000), ...rig.claims });
+        const response = json({ exp: Math.floor(rig.expiresAt / 1000), ...rig.claims });
+        await rig.gate;
+        return response;
       }
       requests.push(JSON.parse(String(init.body)));
       const { promise, resolve } = Promise.withResolvers<FeedResponse>();
@@ -239,6 +243,59 @@ describe('an answer about a token', () => {
     }
     expect(await rig.isKept()).toBe(false);
   });
+});
+
+test('tokens that services have for themselves are asked for every time', async () => {
+  const rig = openRig();
+  rig.claims = { active: true, token_use: 'access_token', sub: 'svc_1' };
+  await rig.active();
+  await rig.answer({ ...nothing, begun: true });
+  for (let n = 0; n < 3; n++) expect(await rig.isKept()).toBe(false);
+});
+
+describe('an answer that is under way', () => {
+  test('when something of its user comes is not kept, nor shared with later callers', async () => {
+    const rig = await keeping();
+    rig.pass(2_001);
+    const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+    rig.gate = gate;
+    const early = rig.active();
+    await until(() => rig.asked === 3, 'the early request');
+    await rig.answer({ ...nothing, sets: { a: ended() } });
+    await rig.answer(nothing);
+    rig.gate = Promise.resolve();
+    rig.claims = { active: false };
+    expect(await rig.active()).toBe(false);
+    open();
+    expect(await early).toBe(true);
+    expect(await rig.active()).toBe(false);
+  });
+
+  test('before the first answer of the feed is not kept', async () => {
+    const rig = openRig();
+    const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+    rig.gate = gate;
+    const early = rig.active();
+    await rig.answer({ ...nothing, begun: true });
+    open();
+    expect([await early, rig.verifier.metrics().kept]).toEqual([true, 0]);
+    await rig.active();
+    expect(rig.verifier.metrics().kept).toBe(1);
+  });
+});
+
+test('the feed is not read before the first token, and no longer once the verifier is closed', async () => {
+  const rig = openRig();
+  await turns(5);
+  expect(rig.requests).toEqual([]);
+  await rig.active();
+  await rig.answer({ ...nothing, begun: true });
+  const read = rig.requests.length;
+  rig.close();
+  await rig.answer(nothing);
+  expect(await rig.active()).toBe(true);
+  await turns(5);
+  expect([rig.requests.length, rig.verifier.metrics().size]).toEqual([read, 0]);
 });
 
 describe('clocks', () => {

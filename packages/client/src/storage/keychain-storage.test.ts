@@ -82,7 +82,7 @@ describe.skipIf(process.platform !== 'linux')('a keychain', () => {
     obstacle: 'keychain',
     message: `The keychain cannot be ${why}.`,
   });
-  const never = ['Unlock', 'Prompt'];
+  const locked = 'org.freedesktop.Secret.Error.IsLocked';
 
   test('that does not respond, at whatever step, is there, and fails in time', async () => {
     const steps: Answers[] = [
@@ -97,8 +97,8 @@ describe.skipIf(process.platform !== 'linux')('a keychain', () => {
     const outcomes = steps.map(async (answers) => {
       const { fake, storage } = await storageAt(answers);
       expect(await storage.whyAbsent()).toBeUndefined();
-      const error = await storage.read().catch((error) => error);
-      expect(error).toMatchObject(failure('read: it did not respond within 3 s'));
+      const late = failure('read: it did not respond within 3 s');
+      await expect(storage.read()).rejects.toMatchObject(late);
       fake.stop();
     });
     await Promise.all(outcomes);
@@ -116,38 +116,32 @@ describe.skipIf(process.platform !== 'linux')('a keychain', () => {
     fake.stop();
   });
 
-  test.each<[string, Answers]>([
-    ['with an item', { ...hello, SearchItems: ['aoao', [], ['/login/1']] }],
+  const noLength = { SearchItems: ['a()', Buffer.of(0)] } as const;
+  const itsPrompt = { CreateItem: ['oo', '/', '/prompt'] } as const;
+  test.each<[string, Answers, string]>([
+    ['is locked, with an item', { ...hello, SearchItems: ['aoao', [], ['/login/1']] }, 'read: it is locked'],
     [
-      'while it is read',
-      { ...hello, ...anItem, ...session, GetSecret: 'org.freedesktop.Secret.Error.IsLocked' },
+      'is locked while it is read',
+      { ...hello, ...anItem, ...session, GetSecret: locked },
+      'read: it is locked',
     ],
-    ['without an item', { ...hello, ...noItem, ...unlocked, Get: ['v', ['b', true]] }],
-  ])('that is locked, %s, is there, and is not unlocked', async (_, answers) => {
+    [
+      'is locked, without an item',
+      { ...hello, ...noItem, ...unlocked, Get: ['v', ['b', true]] },
+      'read: it is locked',
+    ],
+    ['sends values of no length', { ...hello, ...noLength }, 'read: it sent values of no length'],
+    [
+      'would ask before it stores an item',
+      { ...hello, ...noItem, ...unlocked, ...session, ...itsPrompt },
+      'written: it is locked',
+    ],
+  ])('that %s is there, fails, and is not unlocked', async (_, answers, why) => {
     const { fake, storage } = await storageAt(answers);
     expect(await storage.whyAbsent()).toBeUndefined();
-    expect(await storage.read().catch((error) => error)).toMatchObject(failure('read: it is locked'));
-    expect(await storage.write(document).catch((error) => error)).toMatchObject(
-      failure('read: it is locked'),
-    );
-    expect(fake.called.filter((method) => never.includes(method))).toEqual([]);
-    fake.stop();
-  });
-
-  test('that sends values of no length is refused', async () => {
-    const { fake, storage } = await storageAt({ ...hello, SearchItems: ['a()', Buffer.of(0)] });
-    const error = await storage.read().catch((error) => error);
-    expect(error).toMatchObject(failure('read: it sent values of no length'));
-    fake.stop();
-  });
-
-  test('that would ask before it stores an item is locked', async () => {
-    const CreateItem = ['oo', '/', '/prompt'] as const;
-    const { fake, storage } = await storageAt({ ...hello, ...noItem, ...unlocked, ...session, CreateItem });
-    expect(await storage.write(document).catch((error) => error)).toMatchObject(
-      failure('written: it is locked'),
-    );
-    expect(fake.called.filter((method) => never.includes(method))).toEqual([]);
+    await expect(storage.write(document)).rejects.toMatchObject(failure(why));
+    if (why.startsWith('read')) await expect(storage.read()).rejects.toMatchObject(failure(why));
+    expect(fake.called.filter((method) => /Unlock|Prompt/.test(method))).toEqual([]);
     fake.stop();
   });
 
