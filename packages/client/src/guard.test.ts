@@ -29,8 +29,12 @@ function guardOf(members: Partial<ActiveToken> = {}, options: Partial<GuardOptio
 const requestTo = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
   new Request(`https://projects.example${path}`, { method, headers });
 
-async function callerWith(members: Partial<ActiveToken>, headers = bearer): Promise<Caller> {
-  const caller = await guardOf(members)(requestTo('/projects', headers));
+async function callerWith(
+  members: Partial<ActiveToken>,
+  headers = bearer,
+  needed?: Requirements,
+): Promise<Caller> {
+  const caller = await guardOf(members)(requestTo('/projects', headers), needed);
   if (caller instanceof Response) throw new Error(`refused: ${await caller.text()}`);
   return caller;
 }
@@ -43,9 +47,6 @@ async function refusalOf(result: Promise<Caller | Response>) {
   if (status !== 405) expect(headers.get('Content-Type')).toStartWith('application/json');
   return { status, headers, challenge: headers.get('WWW-Authenticate'), body: await response.json() };
 }
-
-const refusalWith = (members: Partial<ActiveToken>, needed?: Requirements) =>
-  refusalOf(guardOf(members)(requestTo('/projects', bearer), needed));
 
 const invalid = 'The access token is malformed, expired or revoked.';
 const absent = 'This request requires an access token.';
@@ -146,89 +147,75 @@ test('roles are found by slug and by ID, and only in organizations of the caller
 const details = [{ type: 'deployment', environment: 'staging' }, { type: 'session' }];
 const anotherKind = 'This request requires another kind of sign-in.';
 const recent = 'This request requires a recent sign-in.';
+const withScope = 'This request requires a token with the scope';
+const narrow = 'insufficient_scope';
+const stepUp = 'insufficient_user_authentication';
 
 test.each<{
   what: string;
   needed: Requirements;
   accepted: readonly Partial<ActiveToken>[];
   refused: readonly Partial<ActiveToken>[];
-  refusal: readonly [status: number, error: string, description: string, parameters: string];
+  refusal: readonly [error: string, description: string, parameters?: string];
 }>([
   {
     what: 'every scope of the route, compared whole; * holds all of them',
-    needed: { scopes: ['projects:read', 'projects:write'] },
-    accepted: [{ scope: 'projects:write projects:read' }, { scope: '*' }, { scope: 'x  * y' }],
-    refused: [
-      {},
-      { scope: '' },
-      { scope: 'projects:read' },
-      { scope: 'projects:writer projects:read' },
-      { scope: '*:read projects:*' },
-    ],
-    refusal: [
-      403,
-      'insufficient_scope',
-      'This request requires a token with the scope projects:read projects:write.',
-      ', scope="projects:read projects:write"',
-    ],
+    needed: { scopes: ['a:read', 'a:write'] },
+    accepted: [{ scope: 'a:write a:read' }, { scope: '*' }, { scope: 'x  * y' }],
+    refused: [{}, { scope: '' }, { scope: 'a:read' }, { scope: 'a:writer a:read' }, { scope: '*:read a:*' }],
+    refusal: [narrow, `${withScope} a:read a:write.`, ', scope="a:read a:write"'],
   },
   {
     what: 'the scope *, which no narrower token holds, and this before a recent sign-in',
     needed: { scopes: ['*'], maxAgeSeconds: 60 },
     accepted: [{ scope: '*', auth_time: now }],
-    refused: [{ scope: 'projects:read' }],
-    refusal: [403, 'insufficient_scope', 'This request requires a token with the scope *.', ', scope="*"'],
+    refused: [{ scope: 'a:read' }],
+    refusal: [narrow, `${withScope} *.`, ', scope="*"'],
   },
   {
     what: 'a sign-in that is known, and no older than that',
     needed: { maxAgeSeconds: 900 },
     accepted: [{ auth_time: now - 900 }, { auth_time: now }, { auth_time: now + 30 }],
     refused: [{ auth_time: now - 901 }, {}, { token_use: 'key' }],
-    refusal: [401, 'insufficient_user_authentication', recent, ', max_age="900"'],
+    refusal: [stepUp, recent, ', max_age="900"'],
   },
   {
     what: 'a kind of sign-in',
     needed: { acr: ['phrh', 'phr'] },
     accepted: [{ acr: 'phr' }],
     refused: [{ acr: 'other' }, {}],
-    refusal: [401, 'insufficient_user_authentication', anotherKind, ', acr_values="phrh phr"'],
+    refusal: [stepUp, anotherKind, ', acr_values="phrh phr"'],
   },
   {
     what: 'a recent sign-in of a kind',
     needed: { acr: ['phr'], maxAgeSeconds: 60 },
     accepted: [{ acr: 'phr', auth_time: now }],
     refused: [{}, { acr: 'phr' }],
-    refusal: [401, 'insufficient_user_authentication', recent, ', max_age="60", acr_values="phr"'],
+    refusal: [stepUp, recent, ', max_age="60", acr_values="phr"'],
   },
   {
     what: 'a kind of a recent sign-in',
     needed: { acr: ['phr'], maxAgeSeconds: 60 },
     accepted: [],
     refused: [{ auth_time: now }],
-    refusal: [401, 'insufficient_user_authentication', anotherKind, ', max_age="60", acr_values="phr"'],
+    refusal: [stepUp, anotherKind, ', max_age="60", acr_values="phr"'],
   },
   {
     what: 'nothing but the types of authorization details that it heeds',
     needed: { heeds: ['session', 'deployment'] },
     accepted: [{ authorization_details: details }, { authorization_details: [] }],
     refused: [{ authorization_details: [...details, { type: 'Deployment' }], scope: '*' }],
-    refusal: [
-      403,
-      'insufficient_scope',
-      'This service does not support authorization_details of the type Deployment.',
-      '',
-    ],
+    refusal: [narrow, 'This service does not support authorization_details of the type Deployment.'],
   },
 ])('a route can require $what', async ({ needed, accepted, refused, refusal }) => {
   for (const members of accepted) {
-    const caller = await guardOf(members)(requestTo('/', bearer), needed);
-    if (caller instanceof Response) throw new Error(`refused: ${await caller.text()}`);
-    expect(caller.authorizationDetails).toEqual(members.authorization_details ?? []);
+    const { authorizationDetails } = await callerWith(members, bearer, needed);
+    expect(authorizationDetails).toEqual(members.authorization_details ?? []);
   }
-  const [status, error, description, parameters] = refusal;
+  const [error, description, parameters = ''] = refusal;
   for (const members of refused)
-    expect(await refusalWith(members, needed)).toMatchObject({
-      status,
+    expect(await refusalOf(guardOf(members)(requestTo('/projects', bearer), needed))).toMatchObject({
+      status: error === narrow ? 403 : 401,
       challenge: `Bearer realm="latchkey", error="${error}", error_description="${description}"${parameters}`,
       body: { error, error_description: description },
     });

@@ -46,6 +46,7 @@ async function polled(
   { start = started, holdSeconds = 0, codes, secondsToType = 0 }: Polling = {},
 ) {
   let now = 0;
+  let message: string | undefined;
   const [waits, slept, attempts]: [Wait[], number[], number[]] = [[], [], []];
   const bodies: Record<string, unknown>[] = [];
   const preferences: (string | null)[] = [];
@@ -68,11 +69,15 @@ async function polled(
   });
   const outcome = await login
     .tokens({ ...(holdSeconds !== 'default' && { holdSeconds }), onWait: (wait) => waits.push(wait) })
-    .catch((thrown) => thrown.code);
+    .catch((thrown) => {
+      message = thrown.message;
+      return thrown.code;
+    });
   const seconds = waits.map((wait) => Number(wait.seconds.toFixed(6)));
   const [begun, ...polls] = bodies;
   return {
     outcome,
+    message,
     seconds,
     polls: polls.length,
     preferences,
@@ -246,7 +251,11 @@ test('the time it takes to type the code counts as waiting', async () => {
 test('a third wrong code ends the login, and so does a program that cannot ask', async () => {
   const denied = answer(error('access_denied'));
   const wrong = await polled([required, required, required, denied], { codes: ['1', '2', '3'] });
-  expect([wrong.outcome, wrong.attempts]).toEqual(['access_denied', [1, 2, 3]]);
+  expect(wrong).toMatchObject({
+    outcome: 'access_denied',
+    attempts: [1, 2, 3],
+    message: 'The code was wrong too often, so the request was refused.',
+  });
   const silent = await polled([required]);
   expect([silent.outcome, silent.begun]).toEqual(['access_denied', {}]);
 });

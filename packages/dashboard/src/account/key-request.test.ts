@@ -1,5 +1,6 @@
 import '#support/english-pages.ts';
 import { expect, test } from 'bun:test';
+import { join } from 'node:path';
 import type { ScopeList } from '@latchkey/contract/keys';
 import {
   emptyRequest,
@@ -37,6 +38,15 @@ test('a link fills in what it names and leaves the rest to the person', () => {
   });
   expect(asked('new-key=1&scope=profile+*')?.scopes).toEqual(['*']);
   expect(asked(`new-key=1&name=${'n'.repeat(200)}`)?.name).toHaveLength(100);
+});
+
+test('a link that the command line prints fills in what it was told', async () => {
+  const transcript = join(import.meta.dir, '../../../../tests/cli/transcripts/keys.txt');
+  const printed = (await Bun.file(transcript).text()).matchAll(/^> SERVER\/account\?(\S+)$/gm);
+  const build = { ...emptyRequest, name: 'night build', scopes: ['profile', 'email'] };
+  const trust = { issuer: 'https://ci.example', claims: 'sub=build\nref=refs/heads/main=1' };
+  const secretless = { ...emptyRequest, name: 'ci', scopes: ['profile'], expiresInSeconds: 3_600, trust };
+  expect([...printed].map(([, query = '']) => asked(query))).toEqual([build, secretless]);
 });
 
 test('a key without a secret has an issuer, and claims that are clear', () => {
