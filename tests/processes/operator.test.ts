@@ -4,16 +4,9 @@ import { describe, expect, test } from 'bun:test';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { loginByMail, request } from '#support/http.ts';
-import { isLong, processDialects } from '#support/long.ts';
+import { processDialects } from '#support/long.ts';
 import { addPasskeyAt } from '#support/passkeys.ts';
-import {
-  linesIn,
-  operatorOn,
-  registerService,
-  runOperator,
-  startService,
-  temporaryDirectory,
-} from '#support/service.ts';
+import { linesIn, operatorOn, runOperator, startService, temporaryDirectory } from '#support/service.ts';
 import { shared } from '#support/shared.ts';
 
 for (const dialect of processDialects) {
@@ -44,14 +37,12 @@ for (const dialect of processDialects) {
         'zoo   Zoo               0        0       …',
       ]);
       expect(await done('organizations', 'list', '--json')).not.toContain('\u202E');
-      expect(await operator().listed('organizations', 'list')).toMatchObject([
+      expect(await operator().listed('organizations', 'list', '--all')).toMatchObject([
         { slug: 'acme', name: 'Acme \u202Ecnl', members: 2, owners: 1, id: expect.stringMatching(/^org_/) },
+        { slug: expect.stringMatching(/^ada-/) },
+        { slug: expect.stringMatching(/^bob-/) },
         { slug: 'zoo', members: 0, owners: 0 },
       ]);
-      const all = await operator().listed('organizations', 'list', '--all');
-      expect(all.map(({ slug }) => slug)).toEqual(
-        expect.arrayContaining(['acme', 'zoo', expect.stringMatching(/^ada-/)]),
-      );
 
       expect(await organizations('rename', 'acme', '--name', 'Acme Inc.')).toBe(
         'Renamed the organization acme to Acme Inc..\n',
@@ -75,10 +66,6 @@ for (const dialect of processDialects) {
       await operator().refused(['organizations', ...remove], 1, 'The user is the last owner.');
       for (const slug of ['acme', 'zoo']) await organizations('delete', slug);
       expect((await ask(token, '/organizations')).body.organizations).toHaveLength(1);
-      expect((await ask(token, '/events?limit=1')).body.events[0]).toMatchObject({
-        type: 'membership_changed',
-        detail: { organization: 'acme', by: 'operator', reason: 'organization_deleted' },
-      });
       await done('events', 'verify');
     });
 
@@ -135,96 +122,50 @@ for (const dialect of processDialects) {
       );
     });
 
-    // What else ends is tested in tests/invariants/properties.test.ts.
-    test('sign-out, disable and enable act at once on the account that is named, and --everybody on all', async () => {
+    // What else ends is tested in tests/invariants/properties.test.ts, and what an export holds and a deletion leaves in
+    // whole-account/personal-data.test.ts.
+    test('sign-out, disable, export and delete act at once on the account that is named, and --everybody on all', async () => {
       const [ada, bob] = ['out-ada@example.com', 'out-bob@example.com'] as const;
       const [hers, his] = [await loginByMail(service.url, ada), await loginByMail(service.url, bob)];
       await done('users', 'sign-out', 'OUT-ada@example.com');
       expect([await isGood(hers.access_token), await isGood(his.access_token)]).toEqual([false, true]);
-      const again = await loginByMail(service.url, ada);
       expect(await done('users', 'sign-out', '--everybody')).toMatch(
         /^Ended all sessions of \d+ accounts\.\n$/,
       );
-      expect([await isGood(again.access_token), await isGood(his.access_token)]).toEqual([false, false]);
+      expect(await isGood(his.access_token)).toBe(false);
       const { access_token: token } = await loginByMail(service.url, bob);
       expect((await ask(token, '/events')).body.events[1]).toMatchObject({
         ...{ type: 'all_sessions_revoked', session_id: null, detail: { by: 'operator' } },
       });
       await done('users', 'disable', 'Out-Bob@example.com');
+      expect(await isGood(token)).toBe(false);
       expect(await done('users', 'sessions', bob)).toBe('The account has no active sessions.\n');
       expect(await done('users', 'list', '--search', bob)).toMatch(/ disabled /);
-      expect(await isGood(token)).toBe(false);
-      const refused = { status: 403, code: 'account_disabled' };
-      await expect(loginByMail(service.url, bob)).rejects.toMatchObject(refused);
       await done('users', 'enable', bob);
-      expect((await loginByMail(service.url, bob)).access_token).toStartWith('lk_at_');
-    });
-
-    test('the data of an account can be exported and deleted, which ends its sessions at once', async () => {
-      const { access_token: token } = await loginByMail(service.url, 'Gone@example.com');
-      const { body: profile } = await ask(token);
-      const exported = await done('users', 'export', 'gone@EXAMPLE.com');
+      const { access_token } = await loginByMail(service.url, bob);
+      const exported = await done('users', 'export', 'out-BOB@example.com');
       expect(JSON.parse(exported)).toMatchObject({
-        users: [{ id: profile.id, email: 'Gone@example.com' }],
-        sessions: [{}],
-        outbox: [{ template: 'sign_in', recipient: 'Gone@example.com' }],
+        users: [{ email: bob }],
+        outbox: expect.arrayContaining([
+          expect.objectContaining({ template: 'sign_in', recipient: 'out-bob@example.com' }),
+        ]),
       });
       expect(exported).not.toMatch(/\blk_[a-z]{2}_/);
-      await done('users', 'delete', 'gone@EXAMPLE.com');
-      expect(await isGood(token)).toBe(false);
-      const { access_token } = await loginByMail(service.url, 'gone@example.com');
-      expect((await ask(access_token)).body.id).not.toBe(profile.id);
+      await done('users', 'delete', 'out-BOB@example.com');
+      expect(await isGood(access_token)).toBe(false);
+      expect(await operator().listed('users', 'list', '--search', bob)).toEqual([]);
     });
 
-    const publishedKeys = async ({ url } = service): Promise<string[]> => {
-      const { keys } = (await (await fetch(`${url}/.well-known/jwks.json`)).json()) as {
-        keys: { kid: string; alg: string }[];
-      };
-      // Those of identity tokens rotate with them.
-      return keys.filter(({ alg }) => alg === 'ES256').map(({ kid }) => kid);
-    };
-
+    // What nodes do meanwhile, also with --at-once, is in trust/introspection/signed.test.ts.
     test('a rotated signing key is published before it signs', async () => {
-      const unused = await startService({ dialect });
-      const { done, listed } = operatorOn(unused.env);
       const rotate = async () =>
         Date.parse(/signs from (\S+)\.$/m.exec(await done('keys', 'rotate-signing'))![1]!);
       expect(await rotate()).toBeLessThanOrEqual(Date.now());
       expect(await rotate()).toBeGreaterThan(Date.now() + 600_000);
-      expect(await publishedKeys(unused)).toHaveLength(2);
-      const algorithms = (await listed('keys', 'list')).map(({ algorithm }) => algorithm);
+      const algorithms = (await operator().listed('keys', 'list')).map(({ algorithm }) => algorithm);
       expect(algorithms.filter((one) => /^[ER]S/.test(one)).toSorted()).toEqual([
         ...['ES256', 'ES256', 'RS256', 'RS256'],
       ]);
-    });
-
-    test.if(isLong)('after rotate --at-once no old signing key is published or signs', async () => {
-      const key = await registerService(service, 'verifier');
-      const signedBy = async () => {
-        const answer = await fetch(`${service.url}/api/v1/auth/introspect`, {
-          method: 'POST',
-          headers: {
-            Authorization: `Basic ${Buffer.from(key).toString('base64')}`,
-            Accept: 'application/token-introspection+jwt',
-          },
-          body: new URLSearchParams({ token: 'x' }),
-        });
-        return JSON.parse(Buffer.from((await answer.text()).split('.')[0]!, 'base64url').toString()).kid;
-      };
-      // Makes the node cache the old key set.
-      const before = await publishedKeys();
-      const rotation = operator().run('keys', 'rotate-signing', '--at-once');
-      let polling = true;
-      const polled = (async () => {
-        while (polling) await publishedKeys();
-      })();
-      const { code, stderr } = await rotation;
-      const after = await publishedKeys();
-      polling = false;
-      await polled;
-      expect([code, stderr]).toEqual([0, expect.stringMatching(/^Waiting 18 s until all nodes/m)]);
-      expect(after).toEqual([await signedBy()]);
-      expect(before).not.toContain(after[0]!);
     });
 
     test('what is wrong is said in a sentence, and changes nothing: 2 is wrong usage, 1 a refusal', async () => {
