@@ -37,9 +37,13 @@ let cloudPort: number;
 const forwarded: (string | null)[] = [];
 const repositories = temporaryDirectory();
 const certificate = newCertificate();
-const tickets = listener((request) => {
+/** Serves the list of tickets, and repositories as files. */
+const tickets = listener(async (request) => {
   forwarded.push(request.headers.get('Authorization'));
-  return request.url.endsWith('/list') ? new Response('list\n') : serveGit(repositories, request);
+  const { pathname } = new URL(request.url);
+  if (pathname === '/list') return new Response('list\n');
+  const file = Bun.file(join(repositories, pathname));
+  return (await file.exists()) ? new Response(file) : new Response(null, { status: 404 });
 }, certificate);
 
 beforeAll(async () => {
@@ -49,7 +53,7 @@ beforeAll(async () => {
   const declared = ['--resource', tickets.url, ...scopes.flatMap((scope) => ['--scope', scope])];
   await registerService(service, 'tickets', ...declared);
   const git = 'git -c init.defaultBranch=main -c user.name=Ada -c user.email=ada@example.com';
-  const create = `${git} init -q plans && cd plans && echo the plan >plan.txt && git add . && ${git} commit -qm plan && cd .. && git clone -q --bare plans plans.git`;
+  const create = `${git} init -q plans && cd plans && echo the plan >plan.txt && git add . && ${git} commit -qm plan && cd .. && git clone -q --bare plans plans.git && git -C plans.git update-server-info`;
   expect(spawnSync(['sh', '-c', create], { cwd: repositories }).exitCode).toBe(0);
   cloudPort = reservePort();
   terminal = openTerminal(home, {
@@ -62,41 +66,6 @@ afterAll(async () => {
   await terminal.close();
   await tickets.stop();
 });
-
-/** Serves the repositories below this directory with git's own program for HTTP. */
-async function serveGit(directory: string, request: Request): Promise<Response> {
-  const { pathname, search } = new URL(request.url);
-  const child = Bun.spawn(['git', 'http-backend'], {
-    env: {
-      PATH: process.env['PATH'] ?? '',
-      GIT_PROJECT_ROOT: directory,
-      GIT_HTTP_EXPORT_ALL: '1',
-      REQUEST_METHOD: request.method,
-      PATH_INFO: pathname,
-      QUERY_STRING: search.slice(1),
-      CONTENT_TYPE: request.headers.get('Content-Type') ?? '',
-      HTTP_CONTENT_ENCODING: request.headers.get('Content-Encoding') ?? '',
-      HTTP_GIT_PROTOCOL: request.headers.get('Git-Protocol') ?? '',
-      REMOTE_USER: 'ada',
-      // The owner of a directory of a test is whoever runs it.
-      HOME: directory,
-    },
-    stdin: await request.blob(),
-    stderr: 'inherit',
-  });
-  const output = Buffer.from(await new Response(child.stdout).arrayBuffer());
-  const end = output.indexOf('\r\n\r\n');
-  const headers = output
-    .subarray(0, end)
-    .toString('latin1')
-    .split('\r\n')
-    .map((line) => line.split(/: (.*)/s).slice(0, 2) as [string, string]);
-  const status = headers.find(([name]) => name === 'Status')?.[1];
-  return new Response(output.subarray(end + 4), {
-    status: status === undefined ? 200 : Number.parseInt(status, 10),
-    headers: headers.filter(([name]) => name !== 'Status'),
-  });
-}
 
 test('the guide has no other blocks', () => {
   expect([more, moreWorkflows]).toEqual([[], []]);
