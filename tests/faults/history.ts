@@ -107,20 +107,24 @@ export interface FaultSpan {
   readonly endedAt: number;
 }
 
-export interface History {
-  readonly sessions: readonly StartedSession[];
-  readonly ends: readonly End[];
+/** What is recorded while clients ask. */
+export class Records {
+  readonly sessions: StartedSession[] = [];
+  readonly ends: End[] = [];
   /** Every token presented, including refresh tokens. */
-  readonly verifications: readonly Verification[];
+  readonly verifications: Verification[] = [];
   /** In the order of the answers. */
-  readonly readings: readonly Reading[];
-  readonly redemptions: readonly Redemption[];
-  readonly writes: readonly Write[];
-  readonly reads: readonly Read[];
-  readonly promisedMails: readonly PromisedMail[];
+  readonly readings: Reading[] = [];
+  readonly redemptions: Redemption[] = [];
+  readonly writes: Write[] = [];
+  readonly reads: Read[] = [];
+  readonly promisedMails: PromisedMail[] = [];
+  readonly spendings: Spending[] = [];
+  readonly faults: FaultSpan[] = [];
+}
+
+export interface History extends Records {
   readonly deliveries: readonly Delivery[];
-  readonly spendings: readonly Spending[];
-  readonly faults: readonly FaultSpan[];
   /** The `jti` of every event that was committed after all readers had begun, in the order of the feed. */
   readonly feed: readonly string[];
   /** What `events verify` says about the security log, if it is not whole. */

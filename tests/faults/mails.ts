@@ -1,10 +1,10 @@
 // Emails as a mail server received them: which promised email it is, its link and its code.
 
+import { codeIn, linkTokenIn } from '#support/http.ts';
 import { plainText, type ReceivedMail } from '#support/smtp.ts';
 import type { Delivery } from './history.ts';
 
-export interface SignInMail {
-  readonly id: string;
+interface SignInMail {
   readonly token: string;
   readonly code: string;
   /** How many copies of it the person has in front of them. */
@@ -20,15 +20,10 @@ export const mailIdOf = (token: string): string =>
     .subarray(subjectAt.start, subjectAt.end)
     .toString('base64url');
 
-const linkTokenIn = (text: string): string | undefined => /#token=(lk_ml_[\w-]+)/.exec(text)?.[1];
-
 export function deliveryOf({ raw, at }: ReceivedMail): Delivery {
-  const token = linkTokenIn(plainText(raw));
-  return {
-    messageId: /^message-id:\s*(\S+)/im.exec(raw)?.[1] ?? raw,
-    id: token === undefined ? undefined : mailIdOf(token),
-    at,
-  };
+  const token = linkTokenIn({ text: plainText(raw) });
+  const messageId = /^message-id:\s*(\S+)/im.exec(raw)?.[1] ?? raw;
+  return { messageId, id: token === '' ? undefined : mailIdOf(token), at };
 }
 
 /** The email with this id, if it has arrived at this address. */
@@ -37,13 +32,10 @@ export function findMail(
   address: string,
   id: string,
 ): SignInMail | undefined {
-  const arrived = messages.filter(({ to }) => to.includes(address)).map(({ raw }) => plainText(raw));
-  const copies = arrived.filter((text) => {
-    const token = linkTokenIn(text);
-    return token !== undefined && mailIdOf(token) === id;
-  });
-  const [text] = copies;
-  if (text === undefined) return undefined;
-  const code = /^(\d{4}-\d{4})\r?$/m.exec(text)?.[1] ?? '';
-  return { id, token: linkTokenIn(text)!, code, copies: copies.length };
+  const copies = messages
+    .filter(({ to }) => to.includes(address))
+    .map(({ raw }) => ({ text: plainText(raw).replaceAll('\r\n', '\n') }))
+    .filter((mail) => mailIdOf(linkTokenIn(mail)) === id);
+  const [mail] = copies;
+  return mail && { token: linkTokenIn(mail), code: codeIn(mail), copies: copies.length };
 }

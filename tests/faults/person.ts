@@ -8,7 +8,7 @@ import type { IssuedToken, TokenSet } from '@latchkey/contract/tokens';
 import { type Authenticator, createAuthenticator } from '#support/authenticator.ts';
 import { exchangeForm } from '#support/http.ts';
 import type { StartedSession } from './history.ts';
-import { findMail, mailIdOf, type SignInMail } from './mails.ts';
+import { findMail, mailIdOf } from './mails.ts';
 import type { LiveToken } from './recorder.ts';
 import { origin } from './site.ts';
 import { type Asked, anyAddress, ask, askWith, type World } from './world.ts';
@@ -136,7 +136,7 @@ export class Person {
     this.#browser = sessions[0];
   }
 
-  async #mail(id: string): Promise<SignInMail | undefined> {
+  async #mail(id: string) {
     const deadline = Date.now() + mailDeadlineMs;
     while (Date.now() < deadline && !this.#world.isOver) {
       const mail = findMail(this.#world.site.smtp.messages, this.#email, id);

@@ -8,7 +8,7 @@ import type { Random } from '#support/random.ts';
 import { type ReplicatedPostgres, type Role, startReplicatedPostgres } from '#support/replicated-postgres.ts';
 import { temporaryDirectory } from '#support/service.ts';
 import { startSmtp } from '#support/smtp.ts';
-import { FaultNode } from './node.ts';
+import { type FaultNode, startFaultNode } from './node.ts';
 import {
   connectionFaults,
   type Fault,
@@ -110,7 +110,7 @@ export async function openPostgresSite(random: Random): Promise<Site> {
     Array.from({ length: nodeCount }, async (_, index) => {
       const primary = await startFaultProxy(database.ports.primary);
       const standby = await startFaultProxy(database.ports.standby);
-      const node = await FaultNode.start({
+      const node = await startFaultNode({
         name: `n${index}`,
         directory: temporaryDirectory(),
         databaseUrl: database.url({ primary: primary.port, standby: standby.port }),
@@ -134,7 +134,7 @@ export async function openPostgresSite(random: Random): Promise<Site> {
       ...mailFaults(smtp),
     ],
     skipped: database.servers.disk ? [] : ['full disk of the database: only root can mount a small one'],
-    settings: () => ({ ...started[0]!.node.running.env, DATABASE_URL: database.url(database.ports) }),
+    settings: () => ({ ...started[0]!.node.running().env, DATABASE_URL: database.url(database.ports) }),
     close: () => database.servers.stop(),
   };
 }

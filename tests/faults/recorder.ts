@@ -3,20 +3,7 @@
 import { LatchkeyError } from '@latchkey/client/errors';
 import type { Random } from '#support/random.ts';
 import type { ReceivedMail } from '#support/smtp.ts';
-import type {
-  End,
-  FaultSpan,
-  History,
-  Outcome,
-  PromisedMail,
-  Read,
-  Reading,
-  Redemption,
-  Spending,
-  StartedSession,
-  Verification,
-  Write,
-} from './history.ts';
+import { type End, type History, type Outcome, Records, type StartedSession } from './history.ts';
 import { deliveryOf } from './mails.ts';
 
 /** What a request came to, and when. */
@@ -47,17 +34,7 @@ const maxWatched = 80;
 /** An answer by which nothing has changed. Any other error leaves open whether the request was carried out. */
 const isRefusal = ({ status = 0 }: LatchkeyError): boolean => status >= 400 && status < 500;
 
-export class Recorder {
-  readonly sessions: StartedSession[] = [];
-  readonly ends: End[] = [];
-  readonly verifications: Verification[] = [];
-  readonly readings: Reading[] = [];
-  readonly redemptions: Redemption[] = [];
-  readonly writes: Write[] = [];
-  readonly reads: Read[] = [];
-  readonly promisedMails: PromisedMail[] = [];
-  readonly spendings: Spending[] = [];
-  readonly faults: FaultSpan[] = [];
+export class Recorder extends Records {
   /** How often each kind of operation came to each outcome. */
   readonly operations: Record<string, Record<Outcome, number>> = {};
   /** Answers that no fault excuses: the service must say 503 instead. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { mountDisk } from '#support/disk.ts';
 import { temporaryDirectory } from '#support/service.ts';
 import { startSmtp } from '#support/smtp.ts';
-import { FaultNode } from './node.ts';
+import { type FaultNode, startFaultNode } from './node.ts';
 import { mailFaults, nodeFaults, type Site, settingsWith } from './site.ts';
 
 const diskSize = '64m';
@@ -24,7 +24,7 @@ export async function openSqliteSite(): Promise<Site> {
   const disk = mountDisk(directory, diskSize);
   const file = join(directory, 'latchkey.db');
   const env = settingsWith(smtp);
-  const node = await FaultNode.start({ name: 'n0', directory, env, databaseUrl: `sqlite:${file}` });
+  const node = await startFaultNode({ name: 'n0', directory, env, databaseUrl: `sqlite:${file}` });
   const mayRepeatMails = true;
   return {
     nodes: [node],
@@ -45,7 +45,7 @@ export async function openSqliteSite(): Promise<Site> {
       'clock of a node: there is one node, and its clock is the time',
       ...(disk ? [] : ['full disk: only root can mount a small one']),
     ],
-    settings: () => node.running.env,
+    settings: () => node.running().env,
     close: async () => {},
   };
 }
