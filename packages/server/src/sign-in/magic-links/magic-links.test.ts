@@ -2,11 +2,13 @@
 
 import { expect, test } from 'bun:test';
 import { disown, isLive, linkTokenFor, outcome } from '#support/account.ts';
-import { type Mail, onBothDatabases, type TestApp, type Tokens } from '#support/app.ts';
+import { type Link, linkFor } from '#support/account-scene.ts';
+import { onBothDatabases, type TestApp } from '#support/app.ts';
 import { startDevice } from '#support/devices.ts';
 import { loggedEvents } from '#support/security-log.ts';
 import { fresh } from '#support/shared.ts';
 import { setDisabled } from '../../identity/account/account.ts';
+import { readHandle } from '../../platform/crypto/handle.ts';
 import { issueSignInLink } from './magic-links.ts';
 
 const ada = 'ada@example.com';
@@ -20,8 +22,11 @@ const enter = (t: TestApp, request: string, code: string) => verify(t, { request
 /** Signs in with the link of a mail to this address. */
 const signIn = async (t: TestApp, email = ada): Promise<string> => follow(t, await linkTokenFor(t, email));
 
-const profileOf = async (t: TestApp, { access_token: token }: Tokens) =>
-  (await t.ask('GET', '/me', { token })).body;
+/** The profile of whoever signs in by mail with this address. */
+const profileOf = async (t: TestApp, email: string) => {
+  const { access_token: token } = await t.login(email);
+  return (await t.ask('GET', '/me', { token })).body;
+};
 
 const rows = async (t: TestApp, table: string): Promise<number> =>
   (await t.ctx.db.read.run(`SELECT id FROM ${table}`, [])).length;
@@ -52,20 +57,16 @@ onBothDatabases('magic links', (open) => {
     for (const answer of answers) expect(answer).toEqual(answers[0]!);
   });
 
-  test('addresses that differ in ASCII letter case share an account, which keeps the first spelling; signing in spends their other links', async () => {
+  test('addresses that differ in ASCII letter case, and in no other way, share an account, which keeps the first spelling; signing in spends their other links', async () => {
     const other = await linkTokenFor(t, 'bob@example.com');
-    const first = await profileOf(t, await t.login('Ada@Example.com'));
+    const first = await profileOf(t, 'Ada@Example.com');
     const lower = await linkTokenFor(t, ada);
-    const again = await profileOf(t, await t.login('aDA@eXAMPLE.COM'));
-    expect(again).toEqual(first);
-    expect(again.email).toBe('Ada@Example.com');
+    expect(await profileOf(t, 'aDA@eXAMPLE.COM')).toEqual(first);
+    expect(first.email).toBe('Ada@Example.com');
     expect(await follow(t, lower)).toBe(refused);
     expect(await follow(t, other)).toBe('200');
     expect(await signIn(t)).toBe('200');
-  });
-
-  test('addresses with lookalike letters, or that differ outside ASCII, are different accounts', async () => {
-    const addresses = [
+    const lookalikes = [
       'mike@example.com',
       'mi\u212Ae@example.com', // KELVIN SIGN
       'm\u0131ke@example.com', // dotless i
@@ -74,23 +75,25 @@ onBothDatabases('magic links', (open) => {
       '\u00dcte@example.com',
       'u\u0308te@example.com',
     ];
-    const ids = new Set<string>();
-    for (const email of addresses) {
-      const { id, email: stored } = await profileOf(t, await t.login(email));
-      expect(stored).toBe(email);
-      ids.add(id);
-    }
-    expect(ids.size).toBe(addresses.length);
+    for (const email of lookalikes) expect((await profileOf(t, email)).email).toBe(email);
+    expect(await rows(t, 'users')).toBe(2 + lookalikes.length);
   });
 
-  test('a preview tells how long a link still works, spends nothing, and refuses a link that is used or has expired', async () => {
+  test('a preview, a wrong address beside the token, and GET and HEAD requests spend no link; a link that is used or has expired is refused', async () => {
     const [used, expiring] = [await linkTokenFor(t, ada), await linkTokenFor(t, 'late@example.com')];
     const preview = async (token: string) =>
       (await t.ask('POST', '/magic_link/preview', { json: { token } })).body;
     for (let count = 0; count < 3; count++) expect(await preview(used)).toEqual({ expires_in: 900 });
+    for (const email of ['eve@example.com', 'ada@example.co', '\u0430da@example.com', 'x'])
+      expect(await verify(t, { token: used, email })).toBe(refused);
+    for (const method of ['GET', 'HEAD']) {
+      for (const page of ['magic-link', `magic-link?token=${used}`, 'login'])
+        expect((await t.ask(method, page)).status).toBe(200);
+      expect((await t.ask(method, `/magic_link/verify?token=${used}`)).status).toBe(405);
+    }
     t.pass(600);
     expect(await preview(expiring)).toEqual({ expires_in: 300 });
-    expect(await follow(t, used)).toBe('200');
+    expect(await verify(t, { token: used, email: 'ADA@EXAMPLE.com' })).toBe('200');
     t.pass(300);
     for (const token of [used, expiring, `${expiring}x`])
       expect((await preview(token)).error).toBe('invalid_grant');
@@ -98,125 +101,75 @@ onBothDatabases('magic links', (open) => {
     expect(await rows(t, 'users')).toBe(1);
   });
 
-  test('a wrong address beside the token, and GET and HEAD requests, spend no link; the correct address signs in in any letter case', async () => {
-    const token = await linkTokenFor(t, ada);
-    for (const email of ['eve@example.com', 'ada@example.co', '\u0430da@example.com', 'x'])
-      expect(await verify(t, { token, email })).toBe(refused);
-    for (const method of ['GET', 'HEAD']) {
-      for (const page of ['magic-link', `magic-link?token=${token}`, 'login'])
-        expect((await t.ask(method, page)).status).toBe(200);
-      expect((await t.ask(method, `/magic_link/verify?token=${token}`)).status).toBe(405);
-    }
-    expect(await verify(t, { token, email: 'ADA@EXAMPLE.com' })).toBe('200');
-  });
-
   test('LATCHKEY_SIGNUP with domains allows exactly these, in any letter case', async () => {
-    const t = await open({ settings: { LATCHKEY_SIGNUP: 'Example.com, corp.example' } });
-    for (const domain of ['example.com', 'EXAMPLE.COM', 'corp.example'])
+    const t = await open({ settings: { LATCHKEY_SIGNUP: 'Example.com, corp.example, b\u00fccher.example' } });
+    for (const domain of ['example.com', 'EXAMPLE.COM', 'corp.example', 'xn--bcher-kva.example'])
       expect(await signIn(t, `a@${domain}`)).toBe('200');
     for (const domain of ['sub.example.com', 'notexample.com', 'example.com.evil.example', 'example.co'])
       expect(await signIn(t, `a@${domain}`)).toBe('403 signup_disabled');
   });
 
-  test('the first sign-in creates the account with a personal organization that it owns', async () => {
-    for (let n = 0; n < 3; n++) {
-      const { access_token } = await t.login();
-      const { body } = await t.ask('GET', '/organizations', { token: access_token });
-      expect(body.organizations).toEqual([
-        expect.objectContaining({ role: 'owner', personal: true, slug: expect.stringMatching(/^ada-/) }),
-      ]);
+  test('the first sign-in creates the account with a personal organization that it owns, whose slug no other one has', async () => {
+    const slugs = new Set<string>();
+    for (const name of ['ada@a', 'ada@a', 'ada@b', '\u00fc@a', `${'x'.repeat(64)}@a`]) {
+      const { access_token: token } = await t.login(`${name}.example`);
+      const { organizations } = (await t.ask('GET', '/organizations', { token })).body;
+      const slug = expect.stringMatching(/^[a-z0-9](-?[a-z0-9]){0,38}$/);
+      slugs.add(organizations[0].slug);
+      expect(organizations).toMatchObject([{ role: 'owner', personal: true, slug }]);
     }
-    const counts = [await rows(t, 'users'), await rows(t, 'organizations'), await rows(t, 'sessions')];
-    expect(counts).toEqual([1, 1, 3]);
+    expect([slugs.size, await rows(t, 'users'), await rows(t, 'sessions')]).toEqual([4, 4, 5]);
   });
 });
-
-interface Requested {
-  readonly request: string;
-  readonly mail: Mail;
-}
-
-/** Requests a mail; returns the request handle of the client and the mail. */
-async function requestCode(t: TestApp, email = ada): Promise<Requested> {
-  const { body } = await t.ask('POST', '/magic_link', { json: { email } });
-  const mails = await t.mails();
-  return { request: body.request, mail: mails.find((mail) => mail.to === email)! };
-}
 
 /** Another well-formed code. */
 const otherThan = (code: string, shift = 1): string =>
   [...code].map((c) => (c === '-' ? c : (Number(c) + shift) % 10)).join('');
 
-const attempts = async (t: TestApp): Promise<number> => {
-  const [row] = await t.ctx.db.read.run<{ n: number }>('SELECT code_tries AS n FROM magic_links', []);
-  return Number(row!.n);
+/** How often codes were tried with a request. */
+const attempts = async (t: TestApp, { token }: Link): Promise<number> => {
+  const id = readHandle(t.ctx.keys, 'magicLink', token)!.subject.toString('base64url');
+  const text = `SELECT code_tries AS n FROM magic_links WHERE id = '${id}'`;
+  return Number((await t.ctx.db.read.run<{ n: number }>(text, []))[0]!.n);
 };
 
 onBothDatabases('mailed codes', (open) => {
   const t = fresh(open);
 
-  test('a code works only with its own request, and attempts with other requests do not count against it', async () => {
-    const [one, two] = [await requestCode(t), await requestCode(t, 'bob@example.com')];
-    for (let n = 0; n < 6; n++) expect(await enter(t, two.request, one.mail.code)).toBe(refused);
+  test('a code works only with its own request, and attempts with other requests, or with what is no code, do not count against it', async () => {
+    const [one, again] = [await linkFor(t, ada), await linkFor(t, ada)];
+    const other = await linkFor(t, 'bob@example.com');
     const forged = one.request.slice(0, -1) + (one.request.endsWith('A') ? 'B' : 'A');
-    for (const request of [forged, one.mail.token, one.mail.token.replace('lk_ml_', 'lk_mr_'), 'x']) {
-      for (let n = 0; n < 6; n++) expect(await enter(t, request, one.mail.code)).toBe(refused);
-    }
-    expect(await enter(t, one.request, one.mail.code)).toBe('200');
-  });
-
-  test('a request accepts only the code of its own mail, not of another mail to the same address', async () => {
-    const [first, second] = [await requestCode(t), await requestCode(t)];
-    expect(first.mail.code).not.toBe(second.mail.code);
-    expect(await enter(t, first.request, second.mail.code)).toBe(refused);
-    const typed = second.mail.code.replace('-', ' \u2013\u00a0');
-    expect(await enter(t, second.request, typed)).toBe('200');
-  });
-
-  test('after 4 wrong attempts the right code still works; after 5 only the link does', async () => {
-    for (const wrong of [4, 5]) {
-      const { request, mail } = await requestCode(t, `wrong-${wrong}@example.com`);
-      const guesses = [otherThan(mail.code), 'short', '1234-567B', `${mail.code}1`, otherThan(mail.code, 2)];
-      for (const guess of guesses.slice(0, wrong)) expect(await enter(t, request, guess)).toBe(refused);
-      expect(await enter(t, request, mail.code)).toBe(wrong < 5 ? '200' : refused);
-      expect(await follow(t, mail.token)).toBe(wrong < 5 ? refused : '200');
-    }
-  });
-
-  test('a malformed token beside a valid code is refused by name and does not spend the code', async () => {
-    const { request, mail } = await requestCode(t);
+    const requests = [other.request, forged, one.token, one.token.replace('lk_ml_', 'lk_mr_'), 'x'];
+    for (const request of [...requests, again.request])
+      for (let n = 0; n < 6; n++) expect(await enter(t, request, one.code)).toBe(refused);
     for (const token of ['', 1, null, []]) {
-      const json = { token, request, code: mail.code };
+      const json = { token, request: one.request, code: one.code };
       const { status, body } = await t.ask('POST', '/magic_link/verify', { json });
       expect([status, body.error]).toEqual([400, 'invalid_request']);
       expect(body.error_description).toStartWith('token: ');
     }
-    expect(await enter(t, request, mail.code)).toBe('200');
-  });
-
-  test('the user code of a device is refused as a wrong code, and is no attempt', async () => {
-    const { request, mail } = await requestCode(t);
+    // The user code of a device is none.
     const { user_code: userCode } = await startDevice(t);
     for (const typed of [userCode, userCode.toLowerCase(), userCode.replace('-', ' '), 'BCDF-GHJK'])
-      for (let n = 0; n < 40; n++) expect(await enter(t, request, typed)).toBe(refused);
-    expect(await attempts(t)).toBe(0);
-    expect(await enter(t, request, mail.code)).toBe('200');
+      for (let n = 0; n < 10; n++) expect(await enter(t, one.request, typed)).toBe(refused);
+    expect(await attempts(t, one)).toBe(0);
+    expect(await enter(t, one.request, one.code.replace('-', ' \u2013\u00a0'))).toBe('200');
   });
 
-  test('of 40 concurrent guesses at most 5 are compared', async () => {
-    const { request, mail } = await requestCode(t);
-    const guesses = Array.from({ length: 40 }, (_, n) => otherThan(mail.code, 1 + (n % 9)));
-    const answers = await Promise.all(guesses.map((guess) => enter(t, request, guess)));
+  test('of 40 concurrent guesses at most 5 are compared; then only the link signs in', async () => {
+    const link = await linkFor(t, ada);
+    const guesses = Array.from({ length: 40 }, (_, n) => otherThan(link.code, 1 + (n % 9)));
+    const answers = await Promise.all(guesses.map((guess) => enter(t, link.request, guess)));
     expect(new Set(answers)).toEqual(new Set([refused]));
-    expect(await attempts(t)).toBe(5);
-    expect(await enter(t, request, mail.code)).toBe(refused);
-    expect(await follow(t, mail.token)).toBe('200');
+    expect(await attempts(t, link)).toBe(5);
+    expect(await enter(t, link.request, link.code)).toBe(refused);
+    expect(await follow(t, link.token)).toBe('200');
   });
 
-  test('wrong, exhausted, spent, expired and unknown codes get the same answer', async () => {
-    const { request, mail } = await requestCode(t);
-    const old = await requestCode(t);
-    const { token } = mail;
+  test('wrong, exhausted, spent, expired and unknown codes get the same answer, and what is like no code is an attempt, too', async () => {
+    const [link, old] = [await linkFor(t, ada), await linkFor(t, ada)];
+    const { request, code, token } = link;
     const bodies: object[] = [];
     const see = async (json: object) => {
       const { status, body } = await t.ask('POST', '/magic_link/verify', { json });
@@ -224,28 +177,29 @@ onBothDatabases('mailed codes', (open) => {
     };
     await see({ request: 'lk_mr_x', code: '1234-5678' });
     await see({ request, code: 'BCDF-GHJK' });
-    for (let n = 0; n < 5; n++) await see({ request, code: otherThan(mail.code) });
-    await see({ request, code: mail.code });
+    for (const guess of [otherThan(code), 'short', '1234-567B', `${code}1`, otherThan(code, 2), code])
+      await see({ request, code: guess });
+    expect(await attempts(t, link)).toBe(5);
     await follow(t, token);
-    await see({ request, code: mail.code });
+    await see({ request, code });
     t.pass(901);
-    await see({ request: old.request, code: old.mail.code });
-    await see({ token: old.mail.token });
+    await see({ request: old.request, code: old.code });
+    await see({ token: old.token });
     expect(bodies).toEqual(bodies.map(() => bodies[0]!));
     expect(bodies[0]).toMatchObject({ status: 400, error: 'invalid_grant' });
   });
 
   test('while sign-up is closed a new address gets signup_disabled for the code and the link, which work once it is open', async () => {
     const t = await open({ settings: { LATCHKEY_SIGNUP: 'closed' } });
-    const [one, two] = [await requestCode(t), await requestCode(t, 'bob@example.com')];
+    const [one, two] = [await linkFor(t, ada), await linkFor(t, 'bob@example.com')];
     for (let n = 0; n < 6; n++)
-      for (const { request, mail } of [one, two]) {
-        expect(await enter(t, request, mail.code)).toBe('403 signup_disabled');
-        expect(await follow(t, mail.token)).toBe('403 signup_disabled');
+      for (const { request, code, token } of [one, two]) {
+        expect(await enter(t, request, code)).toBe('403 signup_disabled');
+        expect(await follow(t, token)).toBe('403 signup_disabled');
       }
     expect(await rows(t, 'users')).toBe(0);
     const opened = await open({ beside: t });
-    const answers = [await enter(opened, one.request, one.mail.code), await follow(opened, two.mail.token)];
+    const answers = [await enter(opened, one.request, one.code), await follow(opened, two.token)];
     expect(answers).toEqual(['200', '200']);
   });
 });
@@ -274,22 +228,18 @@ onBothDatabases('an issued sign-in link', (open) => {
     expect(await isLive(app, before)).toBe(true);
   });
 
-  test('expires, and is made for an address without an account only on request, also where sign-up is closed', async () => {
+  test('expires, and is made for an address without an account only on request, also where sign-up is closed, and if it can be shown', async () => {
     const app = await open({ settings: { LATCHKEY_SIGNUP: 'closed', LATCHKEY_MAGIC_LINK_TTL: '60' } });
-    await expect(issued(app, 'eve@example.com')).rejects.toThrow('There is no account with this address.');
-    const expired = await issued(app, 'eve@example.com', true);
+    const eve = 'eve@example.com';
+    await expect(issued(app, eve)).rejects.toThrow('There is no account with this address.');
+    const fail = () => Promise.reject(new Error('closed'));
+    await expect(issueSignInLink(app.ctx, { email: eve, create: true }, fail)).rejects.toThrow('closed');
+    for (const table of ['users', 'magic_links', 'outbox']) expect(await rows(app, table)).toBe(0);
+    const expired = await issued(app, eve, true);
     app.pass(60);
     expect(await follow(app, expired)).toBe(refused);
     // The account is there now, and used.
-    expect(await follow(app, await issued(app, 'eve@example.com', true))).toBe('200');
+    expect(await follow(app, await issued(app, eve, true))).toBe('200');
     expect(await rows(app, 'users')).toBe(1);
-  });
-
-  test('does not come into being, nor does its account, when it cannot be shown', async () => {
-    const app = await open();
-    const fail = () => Promise.reject(new Error('closed'));
-    const made = issueSignInLink(app.ctx, { email: 'eve@example.com', create: true }, fail);
-    await expect(made).rejects.toThrow('closed');
-    for (const table of ['users', 'magic_links', 'outbox']) expect(await rows(app, table)).toBe(0);
   });
 });
