@@ -5,10 +5,17 @@ import { onBothDatabases, type Tokens } from '#support/app.ts';
 import { type Decision, type DeviceCodes, decideDevice, pollDevice, startDevice } from '#support/devices.ts';
 import { shared } from '#support/shared.ts';
 
+const required = '400 confirmation_required';
+const answers: Record<string, string> = {
+  required,
+  unknown: '400 invalid_grant',
+  denied: '400 access_denied',
+  early: '400 slow_down',
+};
+
 /** The device, a browser in its network, and one in another. */
 const [device, near, far] = ['192.0.2.1', '192.0.2.77', '198.51.100.9'];
-
-const required = '400 confirmation_required';
+const ipv6 = '2001:db8:0:1:';
 
 onBothDatabases('device sign-ins that have to be confirmed', (open) => {
   const app = shared(() => open({ settings: { LATCHKEY_DEVICE_LOGIN: 'confirm' } }));
@@ -33,16 +40,39 @@ onBothDatabases('device sign-ins that have to be confirmed', (open) => {
     return { ...codes, code: confirmation_code as string };
   };
 
-  test('an approval in another network hands out tokens only with the code that the page shows', async () => {
+  // Polls with the right code, a wrong one or none, each with its answer, and how much time passes between them.
+  test.each([
+    [
+      'with the code that the page shows, once, also after two wrong ones; none at all is no try',
+      'none required, 5 s, none required, 5 s, wrong required, 5 s, wrong required, 5 s, right 200, right unknown',
+    ],
+    [
+      'not after the third wrong code',
+      'wrong required, 5 s, wrong required, 5 s, wrong denied, 5 s, right denied',
+    ],
+    [
+      'not in a poll that is too early, whose code is not looked at, as none is before the approval',
+      'none required, wrong early, right early, 15 s, wrong required, 15 s, wrong required, 15 s, right 200',
+    ],
+  ])('an approval in another network hands out tokens %s', async (_, script) => {
     const codes = await start();
     expect((await decide('verify', codes)).body.confirmation).toBe('required');
+    for (let n = 0; n < 3; n++) {
+      expect(await poll(codes, '123456')).toBe('400 authorization_pending');
+      app.pass(5);
+    }
     const { status, body } = await decide('approve', codes);
     expect([status, body]).toEqual([200, { confirmation_code: expect.stringMatching(/^\d{6}$/) }]);
     expect(outcome(await decide('approve', codes))).toBe('400 invalid_grant');
-    expect(await poll(codes)).toBe(required);
-    app.pass(5);
-    expect(await poll(codes, body.confirmation_code)).toBe('200');
-    expect(await poll(codes, body.confirmation_code)).toBe('400 invalid_grant');
+    const right = body.confirmation_code;
+    for (const step of script.split(', ')) {
+      const [word = '', then = ''] = step.split(' ');
+      if (then === 's') app.pass(Number(word));
+      else {
+        const answer = await poll(codes, { right, wrong: other(right) }[word]);
+        expect([step, answer]).toEqual([step, answers[then] ?? then]);
+      }
+    }
   });
 
   test('a form takes the code, too, and confirmation as text', async () => {
@@ -55,68 +85,23 @@ onBothDatabases('device sign-ins that have to be confirmed', (open) => {
   });
 
   test.each([
-    ['can ask for a code, in its network', { confirmation: true }, near, 'none'],
-    ['cannot ask, in its network', {}, near, 'none'],
-    ['says nothing of it, from another network', {}, far, 'impossible'],
-    ['cannot ask, from another network', { confirmation: false }, far, 'impossible'],
-  ])('a program that %s', async (_, json, peer, confirmation) => {
-    const codes = await start(json);
+    ['can ask for a code, in its network', { confirmation: true }, device, near, 'none'],
+    ['cannot ask, in its network', {}, device, near, 'none'],
+    ['says nothing of it, from another network', {}, device, far, 'impossible'],
+    ['cannot ask, from another network', { confirmation: false }, device, far, 'impossible'],
+    ['can ask for a code, in its IPv6 network', { confirmation: true }, `${ipv6}:5`, `${ipv6}:6`, 'none'],
+    ['cannot ask, from IPv4, which is another network', {}, `${ipv6}:5`, near, 'impossible'],
+  ])('a program that %s', async (_, json, from, peer, confirmation) => {
+    const codes = await start(json, from);
     expect((await decide('verify', codes, peer)).body.confirmation).toBe(confirmation);
     if (confirmation === 'impossible') {
       // It stays pending.
       expect(outcome(await decide('approve', codes, peer))).toBe('400 access_denied');
       expect(await poll(codes)).toBe('400 authorization_pending');
     }
-    expect((await decide('approve', codes, near)).status).toBe(204);
+    const inItsNetwork = from === device ? near : `${ipv6}:6`;
+    expect((await decide('approve', codes, inItsNetwork)).status).toBe(204);
     expect(await poll(codes)).toBe('200');
-  });
-
-  test('IPv4 and IPv6 are two networks', async () => {
-    const codes = await start({ confirmation: true }, '2001:db8:0:1::5');
-    expect((await decide('verify', codes, near)).body.confirmation).toBe('required');
-    expect((await decide('verify', codes, '2001:db8:0:1::6')).body.confirmation).toBe('none');
-  });
-
-  // `right` and `wrong` codes, in the intervals one after the other. No code is no try.
-  test.each([
-    [
-      ['wrong', 'wrong', 'right'],
-      [required, required, '200'],
-    ],
-    [
-      ['wrong', 'wrong', 'wrong', 'right'],
-      [required, required, '400 access_denied', '400 access_denied'],
-    ],
-    [
-      ['none', 'none', 'none', 'none', 'right'],
-      [required, required, required, required, '200'],
-    ],
-  ])('the third wrong code ends the authorization: %p', async (given, expected) => {
-    const { code, ...codes } = await approved();
-    const answers = [];
-    for (const one of given) {
-      app.pass(5);
-      answers.push(await poll(codes, { right: code, wrong: other(code) }[one]));
-    }
-    expect(answers).toEqual(expected);
-  });
-
-  test('a poll that is too early is slow_down, and its code is not looked at', async () => {
-    const { code, ...codes } = await approved();
-    expect(await poll(codes)).toBe(required);
-    for (const given of [other(code), code]) expect(await poll(codes, given)).toBe('400 slow_down');
-    app.pass(15);
-    expect(await poll(codes, code)).toBe('200');
-  });
-
-  test('a code before the approval is not looked at', async () => {
-    const codes = await start();
-    for (let n = 0; n < 4; n++) {
-      expect(await poll(codes, '123456')).toBe('400 authorization_pending');
-      app.pass(5);
-    }
-    const { confirmation_code } = (await decide('approve', codes)).body;
-    expect(await poll(codes, confirmation_code)).toBe('200');
   });
 
   test('a poll repeated with its idempotency key and the same code is one try', async () => {
