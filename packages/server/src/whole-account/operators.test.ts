@@ -7,7 +7,6 @@ import { type Answer, onBothDatabases, type TestApp, type Tokens } from '#suppor
 import { startDevice } from '#support/devices.ts';
 import { accessTokenType } from '#support/http.ts';
 import { createdKey } from '#support/keys.ts';
-import { pagesOf } from '#support/pages.ts';
 import { exchange } from '#support/runs.ts';
 import { loggedEvents } from '#support/security-log.ts';
 import { fresh } from '#support/shared.ts';
@@ -73,7 +72,7 @@ onBothDatabases('operators', (open) => {
   });
 
   test('the emails to a user are listed with their outcome and without their content, also those to a former address', async () => {
-    const { ask, authorization } = await operatorOf(t);
+    const { ask } = await operatorOf(t);
     const ada = await t.login();
     const user = await idOf(t, ada);
     await t.deviceLogin(ada);
@@ -91,10 +90,7 @@ onBothDatabases('operators', (open) => {
     ]);
     await t.mails();
     expect(await summary()).not.toContain('email_change new@example.com waiting');
-    const all = await emails();
-    expect(JSON.stringify(all)).not.toMatch(/lk_|token/);
-    const headers = { Authorization: authorization };
-    expect((await pagesOf(t, `/users/${user}/emails`, 'emails', 1, { headers })).flat()).toEqual(all);
+    expect(JSON.stringify(await emails())).not.toMatch(/lk_|token/);
   });
 
   test('a report says what an address was sent, whether it may sign up, and what its account has', async () => {

@@ -3,7 +3,6 @@
 import { expect, test } from 'bun:test';
 import { outcome } from '#support/account.ts';
 import { onBothDatabases } from '#support/app.ts';
-import { pagesOf } from '#support/pages.ts';
 import { fresh } from '#support/shared.ts';
 import { deleteAccount } from '../../whole-account/personal-data.ts';
 import { setDisabled } from './account.ts';
@@ -41,15 +40,14 @@ onBothDatabases('users for services', (open) => {
     for (const answer of missing) expect(outcome(answer)).toBe('404 not_found');
   });
 
-  test('a search finds a text in addresses and names, a page at a time', async () => {
+  test('a search finds a text in addresses and names', async () => {
     for (const email of ['ada@example.com', 'BOB@example.com', 'eve_100@example.org']) await t.login(email);
     const { access_token: accessToken } = await t.login('carol@example.com');
     await t.api.call('updateProfile', { accessToken, body: { name: 'Ada’s Sister Éva' } });
     const headers = { Authorization: await t.serviceAuthorization('operate') };
-    const found = async (search: string, limit = 100) => {
-      const path = search === '' ? '/users' : `/users?search=${encodeURIComponent(search)}`;
-      const pages = await pagesOf<{ email: string }>(t, path, 'users', limit, { headers });
-      return pages.flat().map(({ email }) => email);
+    const found = async (search: string) => {
+      const { body } = await t.ask('GET', `/users?search=${encodeURIComponent(search)}`, { headers });
+      return body.users.map(({ email }: { email: string }) => email);
     };
     expect(await found('ADA')).toEqual(['ada@example.com', 'carol@example.com']);
     expect(await found('bob@')).toEqual(['BOB@example.com']);
@@ -60,9 +58,6 @@ onBothDatabases('users for services', (open) => {
     expect(await found('%')).toEqual([]);
     expect(await found('_')).toEqual(['eve_100@example.org']);
     expect(await found('nobody')).toEqual([]);
-    const all = await found('');
-    expect(all).toHaveLength(4);
-    for (const pageSize of [1, 2, 3, 4]) expect(await found('', pageSize)).toEqual(all);
     for (const search of ['', 'x'.repeat(201)])
       expect(outcome(await t.ask('GET', `/users?search=${search}`, { headers }))).toBe('400 invalid_request');
   });

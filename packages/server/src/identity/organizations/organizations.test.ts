@@ -1,11 +1,10 @@
 // Organizations and their members as services manage them and as users see them, on both databases.
 
 import { expect, test } from 'bun:test';
-import type { Member, Organization } from '@latchkey/contract/organizations';
+import type { Organization } from '@latchkey/contract/organizations';
 import type { ServiceRight } from '@latchkey/contract/scopes';
 import { outcome } from '#support/account.ts';
 import { type Answer, type Ask, onBothDatabases, type TestApp } from '#support/app.ts';
-import { pagesOf } from '#support/pages.ts';
 import { loggedEvents } from '#support/security-log.ts';
 import { addMember, createOrganization } from '#support/services.ts';
 import { fresh } from '#support/shared.ts';
@@ -246,80 +245,5 @@ onBothDatabases('organizations for services', (open) => {
     await t.ctx.db.single.run(`UPDATE users SET disabled_at = 1 WHERE id = '${ada}'`, []);
     const joined = await ask('PUT', `/organizations/acme/members/${ada}`, { json: { role: 'member' } });
     expect(outcome(joined)).toBe('200');
-  });
-
-  test('members are listed once each, oldest membership first, whatever the page limit', async () => {
-    await createOrganization(t.ctx, 'acme', 'Acme');
-    await createOrganization(t.ctx, 'other', 'Other');
-    const ids: string[] = [];
-    for (let n = 0; n < 12; n++) {
-      const id = await idOf(t, `user-${n}@example.com`);
-      ids.push(id);
-      if (n % 3 === 0) t.pass(1);
-    }
-    const frozen = t.ctx.clock();
-    for (const [n, id] of ids.entries()) {
-      // Several joined in the same millisecond.
-      const ctx = { ...t.ctx, clock: () => frozen + Math.floor(n / 4) };
-      await addMember(ctx, 'acme', id, 'member');
-      await addMember(ctx, 'other', id, 'member');
-    }
-    const headers = { Authorization: await t.serviceAuthorization('organizations') };
-    const pages = (limit: number) =>
-      pagesOf<Member>(t, '/organizations/acme/members', 'members', limit, { headers });
-    const [whole = [], ...none] = await pages(100);
-    expect(none).toEqual([]);
-    expect(whole.map(({ user_id }) => user_id).toSorted()).toEqual(ids.toSorted());
-    expect(whole.map(({ joined_at }) => joined_at)).toEqual(
-      whole.map(({ joined_at }) => joined_at).toSorted(),
-    );
-    for (const limit of [1, 5, 12]) expect((await pages(limit)).flat()).toEqual(whole);
-  });
-});
-
-onBothDatabases('organizations of a user', (open) => {
-  const t = fresh(open);
-  const list = (token: string, query = '') => t.ask('GET', `/organizations${query}`, { token });
-
-  /** Adds a user to `count` organizations. Some memberships share a millisecond, others are a second apart. */
-  async function join(email: string, count: number): Promise<void> {
-    const userId = await findAccountByEmail(t.ctx, email);
-    // The personal organization is older.
-    t.pass(1);
-    for (let n = 0; n < count; n++) {
-      await createOrganization(t.ctx, `org-${n}`, `Organization <b>${n}`);
-      await addMember(t.ctx, `org-${n}`, userId, 'admin');
-      if (n % 40 === 0) t.pass(1);
-    }
-  }
-
-  test('120 memberships are listed once each with all their members, oldest first, whatever the page limit', async () => {
-    const { access_token: token } = await t.login();
-    await join('ADA@example.com', 119);
-    const pages = (limit: number) =>
-      pagesOf<Organization>(t, '/organizations', 'organizations', limit, { token });
-    const whole = (await pages(100)).flat();
-    expect(new Set(whole.map(({ slug }) => slug)).size).toBe(120);
-    expect(whole[0]).toMatchObject({ personal: true, role: 'owner' });
-    const first = { slug: 'org-0', name: 'Organization <b>0', role: 'admin', personal: false } as const;
-    expect(whole[1]).toEqual({ id: expect.stringMatching(/^org_/), ...first, joined_at: time });
-    expect(whole.map(({ joined_at }) => joined_at)).toEqual(whole.map(({ joined_at }) => joined_at).sort());
-    for (const limit of [7, 40, 60]) {
-      const found = await pages(limit);
-      expect(found).toHaveLength(Math.ceil(120 / limit));
-      expect(found.flat()).toEqual(whole);
-    }
-    expect((await list(token)).body.organizations).toEqual(whole.slice(0, 50));
-  });
-
-  test("a user never sees another user's organizations, even with that user's cursor", async () => {
-    const [ada, bob] = [await t.login(), await t.login('bob@example.com')];
-    await join('ada@example.com', 3);
-    const first = await list(ada.access_token, '?limit=1');
-    for (const query of ['', `?cursor=${first.body.next_cursor}`]) {
-      const { organizations } = (await list(bob.access_token, query)).body;
-      for (const { slug } of organizations) expect(slug).toStartWith('bob-');
-      expect(organizations.length).toBeLessThanOrEqual(1);
-    }
   });
 });

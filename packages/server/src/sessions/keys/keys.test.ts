@@ -126,15 +126,12 @@ onBothDatabases('keys', (open, dialect) => {
     });
   });
 
-  test('keys are paged newest first, without those of others, logins, and keys that ended', async () => {
+  test('keys are listed without those of others, logins, and keys that ended', async () => {
     const owner = await signIn();
     await created(await signIn());
-    for (const name of ['a', 'b', 'c', 'd']) await created(owner, { name });
+    await created(owner, { name: 'a' });
     await remove(owner, (await created(owner)).id);
-    const first = await list(owner, '?limit=3');
-    const second = await list(owner, `?limit=3&cursor=${first.next_cursor}`);
-    const names = [...first.keys, ...second.keys].map(({ name }: { name: string }) => name);
-    expect([names, second.next_cursor]).toEqual([['d', 'c', 'b', 'a'], null]);
+    expect((await list(owner)).keys).toMatchObject([{ name: 'a' }]);
     const { sessions } = await app.api.call('listSessions', { accessToken: owner.access_token });
     expect(sessions.map(({ kind }) => kind)).toEqual(['browser']);
   });
