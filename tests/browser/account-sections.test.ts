@@ -211,7 +211,7 @@ test('the passkey offer after an email sign-in does not wait for other sections,
   expect(await button?.evaluate((element) => element.isConnected)).toBe(true);
 });
 
-test('a session that ends between loading the profile and the lists is reported once, in a dialog, and again after an action', async () => {
+test('a session that ends between loading the profile and the lists is reported once, in a dialog, and again after an action, which keeps what was typed', async () => {
   const page = await signedIn('cut@example.com');
   await page.route(addressOf('me'), async (route) => {
     const response = await fetched(route);
@@ -229,7 +229,9 @@ test('a session that ends between loading the profile and the lists is reported 
   await pressed(page, 'Edit profile');
   await page.getByLabel('Name', { exact: true }).fill('Ann');
   await pressed(page, 'Save');
-  await dialog.waitFor();
+  await pressed(page, 'Stay on this page');
+  await page.locator('button:focus', { hasText: 'Save' }).waitFor();
+  expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Ann');
 });
 
 test('a response that is older than a change on the page neither hides nor undoes it: while the activity loads, when two changes follow each other, and after a confirmation', async () => {

@@ -3,11 +3,9 @@
 
 import { expect, test } from 'bun:test';
 import { newPage } from '#support/browser.ts';
-import { deviceTokens, loginByMail, mailAbout, request } from '#support/http.ts';
+import { loginByMail, request } from '#support/http.ts';
 import { service } from '#support/page-service.ts';
 import { headed, linkTo, pressed, signIn } from '#support/people.ts';
-
-const statusOf = async (token: string) => (await request(service.url, 'GET', '/me', { token })).status;
 
 test('the owner of an email change confirms it with one click', async () => {
   const page = await newPage();
@@ -20,35 +18,6 @@ test('the owner of an email change confirms it with one click', async () => {
   await pressed(page, 'Change email');
   await headed(page, 'Email changed');
   expect(await page.locator('#new-email').innerText()).toBe('mine@new.example');
-});
-
-test('"This wasn\'t me" signs out a device with one click, without signing in, and then the session that approved it; after a reload the page refers to the email for that', async () => {
-  const email = 'approver@example.com';
-  const own = await loginByMail(service.url, email);
-  const device = await deviceTokens(service.url, own.access_token, { device_name: 'strange laptop' });
-  const link = await linkTo(service.url, email, 'A new device signed in');
-  const page = await newPage();
-  await page.goto(link);
-  await pressed(page, "This wasn't me");
-  await page.getByText('The device has been signed out').waitFor();
-  expect(await page.locator('#undone').innerText()).toContain('strange laptop');
-  expect(await Promise.all([device, own].map((one) => statusOf(one.access_token)))).toEqual([401, 200]);
-  await headed(page, 'Who approved the device?');
-  await page.reload();
-  await page.getByText('open the link in the email again').waitFor();
-  expect(await page.getByRole('button', { name: 'Undo everything since then' }).count()).toBe(0);
-
-  await page.goto('about:blank');
-  await page.goto(link);
-  await pressed(page, "This wasn't me");
-  await pressed(page, 'Undo everything since then');
-  await page.getByText('Everything since the session that approved the device began').waitFor();
-  expect(await statusOf(own.access_token)).toBe(401);
-  expect(await page.locator('#undone').innerText()).toContain('1 browser session ended');
-  await page.reload();
-  await headed(page, 'Thanks for letting us know');
-  expect(await page.locator('#approver').count()).toBe(0);
-  await mailAbout(service.url, email, 'What was undone in your Latchkey account');
 });
 
 const hostile = {

@@ -1,5 +1,5 @@
 // Disturbances on the account and device pages: clicking twice, losing the connection, reloading, and continuing after the
-// session has ended or another user has signed in.
+// session has ended or another user has signed in, on whose account the page must not act, and of which it must show nothing.
 
 import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
@@ -8,9 +8,11 @@ import { denyDevice, deviceTokens, loginByMail, request } from '#support/http.ts
 import { service } from '#support/page-service.ts';
 import { registerPasskey } from '#support/passkeys.ts';
 import {
+  addAuthenticator,
   button,
   changesBy,
   giveAuthenticator,
+  giveSession,
   newAddress,
   phone,
   pollDevice,
@@ -67,6 +69,16 @@ const actions: Action[] = [
   ['DELETE /me', 'Permanently delete account', undefined, deletion],
 ];
 
+/** Collects what a page asks of the service from now on. */
+function requestsBy(page: Page): string[] {
+  const requests: string[] = [];
+  page.on('request', (sent) => {
+    const [, path] = new URL(sent.url()).pathname.split('/api/v1/auth');
+    if (path !== undefined) requests.push(`${sent.method()} ${path}`);
+  });
+  return requests;
+}
+
 /** The account page of a user with one passkey and one other session. */
 async function openAccount(): Promise<{ page: Page; token: string }> {
   const page = await newPage(phone);
@@ -108,14 +120,18 @@ test.each(actions)(
 const typedIn = (page: Page) =>
   page.locator('main input').evaluateAll((all) => all.map((one) => (one as HTMLInputElement).value));
 
-/** Tries every action, each of which must open this dialog and keep what was typed. */
+/** Tries every action, each of which must be sent at once, then open this dialog and keep what was typed. */
 async function tryAll(page: Page, title: string, text: string): Promise<void> {
   const dialog = page.getByRole('dialog', { name: title });
+  const sent = requestsBy(page);
   for (const [, name, , begin] of actions) {
     await begin(page);
     const typed = await typedIn(page);
+    sent.length = 0;
     await button(page, name).click();
     await dialog.getByText(text).waitFor();
+    // Whose account it is, the service decides with the request: asking first would be too early.
+    expect([name, sent[0] !== 'GET /me']).toEqual([name, true]);
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
     expect([name, await typedIn(page)]).toEqual([name, typed]);
@@ -174,6 +190,37 @@ test('once another user has signed in, no action or list of the page reaches or 
   await signInByCode(beside, service.url, shown);
   await pressed(page, 'Save');
   await page.getByText('Profile saved.').waitFor();
+});
+
+const otherUserDialog = (page: Page) =>
+  page.getByRole('dialog', { name: "You're signed in to a different account" });
+
+async function expectAndDismissDialog(page: Page, email: string): Promise<void> {
+  await otherUserDialog(page).getByText(email).waitFor();
+  await otherUserDialog(page).getByRole('button', { name: 'Stay on this page' }).click();
+  await otherUserDialog(page).waitFor({ state: 'detached' });
+}
+
+test('a passkey created while another user signs in is not registered, and the browser discards it', async () => {
+  const [shown, newer] = [newAddress(), newAddress()];
+  const page = await newPage();
+  await signInByCode(page, service.url, shown);
+  const { credentials } = await addAuthenticator(page);
+  const tab = await page.context().newPage();
+  let made = 0;
+  await page.route('**/passkey/register', async (route) => {
+    made = (await credentials()).length;
+    await signInByCode(tab, service.url, newer);
+    await route.continue();
+  });
+  await pressed(page, 'Add a passkey');
+  await expectAndDismissDialog(page, newer);
+  expect(made).toBe(1);
+  expect(await credentials()).toEqual([]);
+  for (const email of [shown, newer]) {
+    const { access_token: token } = await loginByMail(service.url, email);
+    expect((await request(service.url, 'GET', '/passkeys', { token })).body.passkeys).toEqual([]);
+  }
 });
 
 test('the second click of a double click does nothing, whatever the first one put under the pointer', async () => {
@@ -242,4 +289,28 @@ test('a session that ends before the code lookup or the decision leads to signin
   await page.waitForURL(/\/login\?next=/);
   expect(new URL(page.url()).searchParams.get('next')).toContain(device.user_code);
   expect(await pollDevice(service.url, device)).toBe('authorization_pending');
+});
+
+test('a device that one user reviews is neither looked up, approved nor denied as another user', async () => {
+  const device = await startDevice(service.url);
+  const [looking, since] = [newAddress(), newAddress()];
+  const page = await newPage();
+  await giveSession(page, service.url, looking);
+  await page.goto(`${service.url}/device`);
+  await page.getByText(`Signed in as ${looking}`).waitFor();
+  const review = await page.context().newPage();
+  await review.goto(device.verification_uri_complete);
+  await review.locator('#approve').waitFor();
+  await signInByCode(await page.context().newPage(), service.url, since);
+  await page.getByLabel('Code from your device').fill(device.user_code);
+  await pressed(page, 'Continue');
+  await expectAndDismissDialog(page, since);
+  await page.getByRole('alert').getByText('Nothing was changed').waitFor();
+  await pressed(review, 'Approve');
+  await expectAndDismissDialog(review, since);
+  await pressed(review, 'Deny');
+  await otherUserDialog(review).getByText(since).waitFor();
+  expect(await pollDevice(service.url, device)).toBe('authorization_pending');
+  await otherUserDialog(review).getByRole('button', { name: 'Reload page' }).click();
+  await review.getByText(`Signed in as ${since}`).waitFor();
 });

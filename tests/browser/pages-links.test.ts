@@ -4,12 +4,13 @@
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { goOffline, newPage } from '#support/browser.ts';
-import { deviceTokens, loginByMail } from '#support/http.ts';
+import { deviceTokens, loginByMail, mailAbout, request } from '#support/http.ts';
 import { service } from '#support/page-service.ts';
 import {
   alerted,
   button,
   changesBy,
+  headed,
   linkTo,
   newAddress,
   phone,
@@ -27,12 +28,18 @@ const textOf = (page: Page): Promise<string | null> =>
     return copy.textContent;
   });
 
-test('the page of a link drops the token when declined, keeps it in the emailed link through a reload and a lost connection, uses it once, and tells another tab', async () => {
+test('the page of a link drops the token when declined, keeps it in the emailed link through a reload and a lost connection, and without signing in signs out the device with one click, and then, if asked, the session that approved it; after a reload it refers to the email for that; another tab is told', async () => {
   const page = await newPage(phone);
   const changes = changesBy(page.context());
   const email = newAddress();
-  const { access_token: token } = await loginByMail(service.url, email);
-  await deviceTokens(service.url, token);
+  const own = await loginByMail(service.url, email);
+  const device = await deviceTokens(service.url, own.access_token, { device_name: 'strange laptop' });
+  const statuses = () =>
+    Promise.all(
+      [device, own].map(
+        async ({ access_token: token }) => (await request(service.url, 'GET', '/me', { token })).status,
+      ),
+    );
   const link = await linkTo(service.url, email, 'A new device signed in');
   await page.goto(link);
   await button(page, 'This was me').dblclick();
@@ -60,17 +67,30 @@ test('the page of a link drops the token when declined, keeps it in the emailed 
   await button(page, "This wasn't me").dblclick();
   const done = () => titled(page, 'Thanks for letting us know');
   await done();
-  expect(page.url()).toBe(`${service.url}/not-me`);
+  expect([page.url(), await statuses()]).toEqual([`${service.url}/not-me`, [401, 200]]);
+  expect(await page.locator('#undone').innerText()).toContain('strange laptop');
+  await headed(page, 'Who approved the device?');
   const text = await textOf(page);
   await page.reload();
   await done();
   expect(await textOf(page)).toBe(text);
+  await page.getByText('open the link in the email again').waitFor();
+  expect(await button(page, 'Undo everything since then').count()).toBe(0);
   await page.goto(`${service.url}/login`);
   await page.goBack();
   await done();
   expect(changes).toEqual(['POST /notices/disown']);
+
   await pressed(other, "This wasn't me");
   await titled(other, 'Thanks for letting us know');
+  await pressed(other, 'Undo everything since then');
+  await other.getByText('Everything since the session that approved the device began').waitFor();
+  expect(await statuses()).toEqual([401, 401]);
+  expect(await other.locator('#undone').innerText()).toContain('1 browser session ended');
+  await other.reload();
+  await titled(other, 'Thanks for letting us know');
+  expect(await other.locator('#approver').count()).toBe(0);
+  await mailAbout(service.url, email, 'What was undone in your Latchkey account');
 });
 
 test('a sign-in link keeps its token through a reload, signs in once, says so afterwards, and offers a new link when it is opened again; going back shows no token', async () => {
