@@ -1,6 +1,6 @@
 // The settings that name the product: its name, links and logo.
 
-import { describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { logoFile, pngLogo } from '#support/logos.ts';
@@ -15,49 +15,45 @@ const svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 10"><path d
 
 test('LATCHKEY_PRODUCT_NAME is 1 to 40 characters, whatever they mean elsewhere', () => {
   const long = ['x'.repeat(40), '𝒜'.repeat(40)];
-  for (const name of ['A', 'Zürich 暗号', '<script>alert(1)</script>', '{{footer}} & "Co"', ...long]) {
-    expect(productOf({ LATCHKEY_PRODUCT_NAME: name }).name).toBe(name);
-    expect(productOf({ LATCHKEY_PRODUCT_NAME: ` ${name} ` }).name).toBe(name);
-  }
+  for (const name of ['A', 'Zürich 暗号', '<script>alert(1)</script>', '{{footer}} & "Co"', ...long])
+    for (const text of [name, ` ${name} `])
+      expect(productOf({ LATCHKEY_PRODUCT_NAME: text }).name).toBe(name);
 });
+
+const linkSettings = ['LATCHKEY_SUPPORT_URL', 'LATCHKEY_TERMS_URL', 'LATCHKEY_PRIVACY_URL'];
 
 test.each([
-  ['too many characters', ['x'.repeat(41)]],
-  ['line breaks', ['Acme\nInc', 'Acme\r\nBcc: eve@example.com']],
-  ['invisible characters', ['Ac\u0000me', '\u202eemcA', 'Ac\u200bme', '\u200b', '\u2800', 'Acme\ud800']],
-  ['two spaces together', ['Ac  me']],
-])('LATCHKEY_PRODUCT_NAME refuses %s', (_, names) => {
-  for (const name of names)
-    expect(() => productOf({ LATCHKEY_PRODUCT_NAME: name })).toThrow(/^LATCHKEY_PRODUCT_NAME must be .+\.$/);
+  ['https://acme.example', 'https://acme.example/'],
+  ['https://Acme.example/help?topic=sign-in#top', 'https://acme.example/help?topic=sign-in#top'],
+  ['https://bücher.example/"x"', 'https://xn--bcher-kva.example/%22x%22'],
+  ['http://localhost:3000/help', 'http://localhost:3000/help'],
+  ['http://127.0.0.1/', 'http://127.0.0.1/'],
+  ['http://[::1]:8080/a', 'http://[::1]:8080/a'],
+])('a link of the product may be %p', (url, written) => {
+  const { links } = productOf(Object.fromEntries(linkSettings.map((setting) => [setting, url])));
+  expect(links).toEqual({ help: written, terms: written, privacy: written });
 });
 
-describe.each([
-  ['LATCHKEY_SUPPORT_URL', 'help'],
-  ['LATCHKEY_TERMS_URL', 'terms'],
-  ['LATCHKEY_PRIVACY_URL', 'privacy'],
-] as const)('%s', (setting, member) => {
-  test.each([
-    ['https://acme.example', 'https://acme.example/'],
-    ['https://Acme.example/help?topic=sign-in#top', 'https://acme.example/help?topic=sign-in#top'],
-    ['https://bücher.example/"x"', 'https://xn--bcher-kva.example/%22x%22'],
-    ['http://localhost:3000/help', 'http://localhost:3000/help'],
-    ['http://127.0.0.1/', 'http://127.0.0.1/'],
-    ['http://[::1]:8080/a', 'http://[::1]:8080/a'],
-  ])('accepts %p', (url, written) => {
-    expect(productOf({ [setting]: url }).links[member]).toBe(written);
-  });
-
-  test.each([
-    ['without TLS', ['http://acme.example', 'http://localhost.acme.example']],
-    ['of another scheme', ['javascript:alert(1)', 'data:text/html,x', 'mailto:help@acme.example']],
-    ['that is not absolute', ['acme.example', 'https://', 'https:acme.example']],
-    ['with user information', ['https://user:password@acme.example/']],
-    ['that a parser would mend', ['https://acme.example/a b', 'https://acme.example/\\a']],
-    ['that is too long', [`https://acme.example/${'x'.repeat(2048)}`]],
-  ])('refuses a URL %s', (_, urls) => {
-    const refusal = new RegExp(`^${setting} must be .+\\.$`);
-    for (const url of urls) expect(() => readConfig({ [setting]: url })).toThrow(refusal);
-  });
+const name = ['LATCHKEY_PRODUCT_NAME'];
+test.each([
+  ['too many characters', name, ['x'.repeat(41)]],
+  ['line breaks', name, ['Acme\nInc', 'Acme\r\nBcc: eve@example.com']],
+  [
+    'invisible characters',
+    name,
+    ['Ac\u0000me', '\u202eemcA', 'Ac\u200bme', '\u200b', '\u2800', 'Acme\ud800'],
+  ],
+  ['two spaces together', name, ['Ac  me']],
+  ['a URL without TLS', linkSettings, ['http://acme.example', 'http://localhost.acme.example']],
+  ['another scheme', linkSettings, ['javascript:alert(1)', 'data:text/html,x', 'mailto:help@acme.example']],
+  ['a URL that is not absolute', linkSettings, ['acme.example', 'https://', 'https:acme.example']],
+  ['user information', linkSettings, ['https://user:password@acme.example/']],
+  ['a URL that a parser would mend', linkSettings, ['https://acme.example/a b', 'https://acme.example/\\a']],
+  ['a URL that is too long', linkSettings, [`https://acme.example/${'x'.repeat(2048)}`]],
+])('%s: refused by %p', (_, settings, texts) => {
+  for (const setting of settings)
+    for (const text of texts)
+      expect(() => readConfig({ [setting]: text })).toThrow(new RegExp(`^${setting} must be .+\\.$`));
 });
 
 test('LATCHKEY_LOGO accepts an SVG and a PNG, and knows their size', () => {

@@ -1,9 +1,10 @@
-// Look-ups and updates that arrive in one turn, which PostgreSQL runs as one statement.
+// Look-ups and updates that arrive in one turn, and writes that belong together, which PostgreSQL runs as one statement.
 
 import { expect, test } from 'bun:test';
 import { onBothDatabases, type TestApp } from '#support/app.ts';
 import { until } from '#support/until.ts';
 import { lookup, maxTogether, update } from './gather.ts';
+import { statement, together } from './statement.ts';
 
 const organization = lookup((db, p) =>
   db.selectFrom('organizations').select(['id', 'name']).where('id', '=', p.id).where('personal', '=', 0),
@@ -32,49 +33,41 @@ async function withOrganizations(open: Open, ids: readonly string[]): Promise<Te
   return app;
 }
 
+const namesIn = async ({ ctx }: TestApp) => {
+  const rows = await ctx.db.read.run<{ name: string }>('SELECT name FROM organizations ORDER BY id', []);
+  return rows.map(({ name }) => name);
+};
+
 /** The statements since then that look up or change organizations. */
 const since = ({ statements }: TestApp, before: number) =>
   statements.slice(before).filter((text) => /(from|update) "organizations"/.test(text)).length;
 
 onBothDatabases('look-ups', (open, dialect) => {
-  const together = (count: number) => (dialect === 'postgres' ? Math.ceil(count / maxTogether) : count);
-
   test('of one turn each get their own row or none, also when several ask for the same', async () => {
     const app = await withOrganizations(open, ['a', 'b']);
-    const { read } = app.ctx.db;
-    const asked = ['b', 'none', 'a', 'b', "';--"];
+    const asked = ['b', 'none', 'a', 'b', "';--", ...Array(150).fill('a')];
     const before = app.statements.length;
-    const found = await Promise.all(asked.map((id) => organization(read, { id })));
-    const [a, b] = ['a', 'b'].map((id) => [{ id, name: `Old ${id}` }]);
-    expect(found).toEqual([b!, [], a!, b!, []]);
-    expect(since(app, before)).toBe(together(asked.length));
+    const found = await Promise.all(asked.map((id) => organization(app.ctx.db.read, { id })));
+    const rows = asked.map((id) => (['a', 'b'].includes(id) ? [{ id, name: `Old ${id}` }] : []));
+    expect(found).toEqual(rows);
+    // PostgreSQL runs 32 at a time as one statement.
+    expect(since(app, before)).toBe(
+      dialect === 'postgres' ? Math.ceil(asked.length / maxTogether) : asked.length,
+    );
   });
 
-  test('see what was committed before they were asked, whatever was asked earlier in the turn', async () => {
+  test('see what was committed before they were asked, and in a transaction its own changes, one by one', async () => {
     const app = await withOrganizations(open, ['a']);
     const early = organization(app.ctx.db.read, { id: 'a' });
-    await app.ctx.db.single.run("UPDATE organizations SET name = 'Renamed'", []);
-    const late = organization(app.ctx.db.read, { id: 'a' });
-    expect((await late).map(({ name }) => name)).toEqual(['Renamed']);
+    const rename = "UPDATE organizations SET name = 'Renamed'";
+    await app.ctx.db.single.run(rename, []);
+    expect(await organization(app.ctx.db.read, { id: 'a' })).toMatchObject([{ name: 'Renamed' }]);
     expect(await early).toHaveLength(1);
-  });
-
-  test('share a statement 32 at a time on PostgreSQL', async () => {
-    const names = Array.from({ length: 150 }, (_, index) => `o${index}`);
-    const app = await withOrganizations(open, names);
-    const before = app.statements.length;
-    const found = await Promise.all(names.map((id) => organization(app.ctx.db.read, { id })));
-    expect(found.map(([row]) => row?.id)).toEqual(names);
-    expect(since(app, before)).toBe(together(names.length));
-  });
-
-  test('in a transaction see its own changes, one by one', async () => {
-    const app = await withOrganizations(open, ['a']);
     await app.ctx.db.transaction(async (tx) => {
-      await tx.run("UPDATE organizations SET name = 'Mine'", []);
+      await tx.run(rename.replace('Renamed', 'Mine'), []);
       const before = app.statements.length;
-      expect((await organization(tx, { id: 'a' })).map(({ name }) => name)).toEqual(['Mine']);
-      expect((await organization(tx, { id: 'b' })).length).toBe(0);
+      const found = await Promise.all(['a', 'b'].map((id) => organization(tx, { id })));
+      expect(found).toMatchObject([[{ name: 'Mine' }], []]);
       expect(since(app, before)).toBe(2);
     });
   });
@@ -104,13 +97,7 @@ test('updates with an unknown outcome do not run again', async () => {
 });
 
 onBothDatabases('updates', (open, dialect) => {
-  const named = async ({ ctx }: TestApp) => {
-    const query = 'SELECT id, name FROM organizations ORDER BY id';
-    const rows = await ctx.db.read.run<{ id: string; name: string }>(query, []);
-    return rows.map(({ name }) => name);
-  };
-
-  test('of one turn change their own row, and return it or nothing', async () => {
+  test('of one turn change their own row, and return it or nothing; one that fails does not affect the others', async () => {
     const app = await withOrganizations(open, ['a', 'b', 'c']);
     const { single } = app.ctx.db;
     const wanted = [
@@ -125,7 +112,13 @@ onBothDatabases('updates', (open, dialect) => {
     expect(returned).toEqual([[b!], [], [a!], []]);
     // One for all, and another one for each that it did not change.
     expect(since(app, before)).toBe(dialect === 'postgres' ? 3 : 4);
-    expect(await named(app)).toEqual([a!.name, b!.name, 'Old c']);
+    const later = [
+      rename(single, { id: 'c', name: null, now: 3 }),
+      rename(single, { id: 'b', name: 'New', now: 3 }),
+    ];
+    const outcomes = await Promise.allSettled(later);
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
+    expect(await namesIn(app)).toEqual([a!.name, 'New', 'Old c']);
   });
 
   test('of the same row have an effect once', async () => {
@@ -137,7 +130,7 @@ onBothDatabases('updates', (open, dialect) => {
     const winners = returned.slice(0, 3).flat();
     expect(winners).toHaveLength(1);
     expect(returned[3]).toMatchObject([{ id: 'b', name: 'other' }]);
-    expect((await named(app))[0]).toBe(winners[0]!.name!);
+    expect((await namesIn(app))[0]).toBe(winners[0]!.name!);
   });
 
   // SQLite has one writer at a time.
@@ -156,16 +149,52 @@ onBothDatabases('updates', (open, dialect) => {
       return { waiting };
     });
     expect((await Promise.all(done.waiting)).map((rows) => rows.length)).toEqual([1, 1, 1]);
-    expect(await named(app)).toEqual(['New', 'New', 'New']);
+    expect(await namesIn(app)).toEqual(['New', 'New', 'New']);
+  });
+});
+
+const insertOne = statement<{ id: string; name: string }>()((db, p) =>
+  db.insertInto('organizations').values({ id: p.id, slug: p.id, name: p.name, personal: 0, created_at: 1 }),
+);
+const renameOne = statement<{ id: string; name: string }>()((db, p) =>
+  db.updateTable('organizations').set({ name: p.name }).where('id', '=', p.id),
+);
+const insertTwoAndRename = together(insertOne, insertOne, renameOne);
+
+onBothDatabases('writes together', (open, dialect) => {
+  const [first, second, third] = [
+    { id: 'b', name: 'B' },
+    { id: 'c', name: 'C' },
+    { id: 'a', name: 'renamed' },
+  ] as const;
+
+  test('have no effect if one of them fails, and else each its own, in one statement on PostgreSQL', async () => {
+    const app = await withOrganizations(open, ['a']);
+    const { db } = app.ctx;
+    await expect(insertTwoAndRename(db, first, first, third)).rejects.toThrow();
+    await expect(insertTwoAndRename(db, first, { ...second, id: 'a' }, third)).rejects.toThrow();
+    expect(await namesIn(app)).toEqual(['Old a']);
+    const before = app.statements.length;
+    await insertTwoAndRename(db, first, second, third);
+    expect(app.statements.length - before).toBe(dialect === 'postgres' ? 1 : 3);
+    expect(await namesIn(app)).toEqual(['renamed', 'B', 'C']);
   });
 
-  test('that fail do not affect others', async () => {
-    const app = await withOrganizations(open, ['a', 'b']);
-    const outcomes = await Promise.allSettled([
-      rename(app.ctx.db.single, { id: 'a', name: null, now: 2 }),
-      rename(app.ctx.db.single, { id: 'b', name: 'New', now: 2 }),
-    ]);
-    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
-    expect(await named(app)).toEqual(['Old a', 'New']);
+  test('of a transaction are committed or rolled back with it, and fail it', async () => {
+    const app = await withOrganizations(open, ['a']);
+    const { db } = app.ctx;
+    const failing = db.transaction(async (tx) => {
+      await renameOne(tx, { id: 'a', name: 'changed' });
+      await insertTwoAndRename(tx, first, first, third);
+    });
+    await expect(failing).rejects.toThrow();
+    const undone = db.transaction(async (tx) => {
+      await insertTwoAndRename(tx, first, second, third);
+      throw new Error('on purpose');
+    });
+    await expect(undone).rejects.toThrow('on purpose');
+    expect(await namesIn(app)).toEqual(['Old a']);
+    await db.transaction((tx) => insertTwoAndRename(tx, first, second, third));
+    expect(await namesIn(app)).toEqual(['renamed', 'B', 'C']);
   });
 });

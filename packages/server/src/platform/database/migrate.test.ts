@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test';
 import { type Kysely, sql } from 'kysely';
 import postgres from 'postgres';
 import { onBothDatabases } from '#support/app.ts';
+import { databaseUpTo } from '#support/new-database.ts';
 import { startPostgres } from '#support/postgres.ts';
 import { runOperator, runOperatorProcess, temporaryDirectory } from '#support/service.ts';
 import { fresh } from '#support/shared.ts';
@@ -9,26 +10,37 @@ import { until } from '#support/until.ts';
 import { generateKey } from '../crypto/primitives.ts';
 import { openDatabase } from './database.ts';
 import { canWorkWith, type Migrations, migrationNames, migrations } from './migrate.ts';
+import { isUnfinishedRestore, markRestoreFinished, removeRestoreGuard } from './stored-rows.ts';
 
 const newest = migrationNames.at(-1)!;
 const log = { warn: () => undefined };
+
+/** A migration that only this test has. It gives every account a note, and changes sessions before links. */
+const next = `0999-notes-from-${newest.slice(0, 4)}`;
+const nextMigrations: Migrations = {
+  ...migrations,
+  [next]: {
+    up: async (db) => {
+      for (const table of ['users', 'sessions', 'magic_links'])
+        await sql`ALTER TABLE ${sql.table(table)} ADD COLUMN note TEXT`.execute(db);
+      await sql`UPDATE users SET note = 'of ' || email`.execute(db);
+    },
+  },
+};
+const openNext = (url: string) => openDatabase(url, { log, migrations: nextMigrations });
 
 onBothDatabases('migrations', (open, dialect) => {
   const t = fresh(open);
 
   test('processes that start at the same time on an empty database all succeed, and each migration runs once', async () => {
-    const url =
-      dialect === 'sqlite'
-        ? `sqlite:${temporaryDirectory()}/latchkey.db`
-        : await (await startPostgres()).createDatabase();
+    const server = dialect === 'postgres' && (await startPostgres());
+    const url = server ? await server.createDatabase() : `sqlite:${temporaryDirectory()}/latchkey.db`;
     const env = { DATABASE_URL: url, LATCHKEY_KEYS: generateKey() };
     const results = await Promise.all(Array.from({ length: 4 }, () => runOperatorProcess(env, 'migrate')));
-    expect(results.map(({ code, stderr }) => ({ code, stderr }))).toEqual(
-      results.map(() => ({ code: 0, stderr: '' })),
-    );
+    for (const result of results) expect(result).toMatchObject({ code: 0, stderr: '' });
     const db = await openDatabase(url, { log });
     const names = await db.read.run<{ name: string }>('SELECT name FROM kysely_migration', []);
-    expect(new Set(names.map((row) => row.name)).size).toBe(names.length);
+    expect(names.map(({ name }) => name).sort()).toEqual([...migrationNames]);
     await db.close();
   });
 
@@ -60,35 +72,25 @@ onBothDatabases('migrations', (open, dialect) => {
     const login = await t.login();
     expect((await t.ask('GET', '/me', { token: login.access_token })).status).toBe(200);
   });
-});
 
-/** A migration that only this test has. It gives every account a note, and changes sessions before links. */
-const next = `0999-notes-from-${newest.slice(0, 4)}`;
-const nextMigrations: Migrations = {
-  ...migrations,
-  [next]: {
-    up: async (db) => {
-      for (const table of ['users', 'sessions', 'magic_links'])
-        await sql`ALTER TABLE ${sql.table(table)} ADD COLUMN note TEXT`.execute(db);
-      await sql`UPDATE users SET note = 'of ' || email`.execute(db);
-    },
-  },
-};
-const openNext = (url: string) => openDatabase(url, { log, migrations: nextMigrations });
+  test('a restored database is not what an earlier release wrote, and is none any more once it is finished', async () => {
+    const databaseUrl = await databaseUpTo(dialect, '0005-key-ends-from-0003');
+    const app = await open({ databaseUrl });
+    const { db } = app.ctx;
+    expect(await isUnfinishedRestore(db.read)).toBe(false);
+    await db.single.run(removeRestoreGuard, []);
+    expect(await isUnfinishedRestore(db.read)).toBe(true);
+    await db.transaction(markRestoreFinished);
+    expect(await isUnfinishedRestore(db.read)).toBe(false);
+  });
 
-onBothDatabases('the next migration', (open) => {
   test('a migration that fails leaves the schema as it was, and can run again', async () => {
-    const t = await open();
-    await t.login('ada@example.com');
-    const failing = {
-      ...migrations,
-      [next]: {
-        up: async (db: Kysely<unknown>) => {
-          await nextMigrations[next]!.up(db);
-          throw new Error('killed');
-        },
-      },
+    await t.login();
+    const up = async (db: Kysely<unknown>) => {
+      await nextMigrations[next]!.up(db);
+      throw new Error('killed');
     };
+    const failing = { ...migrations, [next]: { up } };
     await expect(openDatabase(t.databaseUrl, { log, migrations: failing })).rejects.toThrow('killed');
     const columns = async () => Object.keys((await t.ctx.db.read.run<object>('SELECT * FROM users', []))[0]!);
     expect(await columns()).not.toContain('note');

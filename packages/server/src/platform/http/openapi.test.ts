@@ -1,27 +1,47 @@
-// What the API document says. `tests/support/conformance.ts` compares each request and response of the tests with it.
+// What the API document and the reference say. `tests/support/conformance.ts` compares each request and response of the tests with
+// the document.
 
 import { beforeAll, expect, test } from 'bun:test';
+import { gzipSync } from 'node:zlib';
 import type { Endpoint } from '@latchkey/contract/endpoint';
 import { endpoints } from '@latchkey/contract/endpoints';
+import { errorMeanings } from '@latchkey/contract/errors';
+import { ownScopes } from '@latchkey/contract/scopes';
 import { Ajv2020 } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import { type Answer, openApp } from '#support/app.ts';
 import { shared } from '#support/shared.ts';
 import type { Schema } from './openapi.ts';
 
+const documents = [
+  '/.well-known/oauth-authorization-server',
+  '/.well-known/jwks.json',
+  '/.well-known/passkey-endpoints',
+  '/.well-known/webauthn',
+  '/openapi.json',
+  '/docs',
+  '/healthz',
+  '/readyz',
+  '/metrics',
+];
+
 type Json = Answer['body'];
 
 interface Field {
+  readonly name: string;
   readonly place: string;
   readonly schema: Schema;
 }
 
+const all: readonly Endpoint[] = Object.values(endpoints);
 const app = shared(() => openApp('sqlite'));
 let document: Json;
+let page: string;
 let operations: { method: string; operation: Json }[];
 let fields: Field[];
 beforeAll(async () => {
   document = (await app.ask('GET', 'openapi.json')).body;
+  page = (await app.ask('GET', 'docs')).text;
   operations = Object.values<Json>(document.paths).flatMap((byMethod) =>
     Object.entries(byMethod).map(([method, operation]) => ({ method, operation })),
   );
@@ -44,7 +64,7 @@ function* fieldsOfDocument(): Generator<Field> {
     yield* membersOf(schema, name);
   for (const { operation } of operations) {
     const { operationId, parameters = [], requestBody, responses } = operation;
-    for (const { name, schema } of parameters) yield { place: `${operationId} ${name}`, schema };
+    for (const { name, schema } of parameters) yield { name, place: `${operationId} ${name}`, schema };
     for (const { content = {} } of [requestBody ?? {}, ...Object.values<Json>(responses)])
       for (const { schema } of Object.values<Json>(content))
         if (!schema.allOf) yield* membersOf(schema, operationId);
@@ -52,14 +72,14 @@ function* fieldsOfDocument(): Generator<Field> {
 }
 
 /** The members of an object at any depth, without those that no value is valid for. */
-function* membersOf(schema: Schema, place: string): Generator<Field> {
-  for (const [name, member] of Object.entries(schema.properties ?? {})) {
-    if (member.not) continue;
-    yield { place: `${place}.${name}`, schema: member };
-    yield* membersOf(member, `${place}.${name}`);
+function* membersOf(of: Schema, place: string): Generator<Field> {
+  const { properties = {}, anyOf = [], items, additionalProperties } = resolved(of);
+  for (const [name, schema] of Object.entries(properties)) {
+    if (schema.not) continue;
+    yield { name, place: `${place}.${name}`, schema };
+    yield* membersOf(schema, `${place}.${name}`);
   }
-  for (const inner of [...(schema.anyOf ?? []), schema.items, schema.additionalProperties])
-    if (inner) yield* membersOf(inner, place);
+  for (const inner of [...anyOf, items, additionalProperties]) if (inner) yield* membersOf(inner, place);
 }
 
 /** A reference with its target. Members beside it take precedence. */
@@ -85,16 +105,35 @@ test('every parameter and every member of a body has a description, and an examp
   );
 });
 
-test('every example is valid', () => {
+/** Validates values against parts of the document. */
+function documentAjv(): (schema: Schema) => (value: unknown) => boolean {
   const ajv = new Ajv2020({ strict: true, strictTypes: false });
   addFormats(ajv, ['date-time', 'uri']);
   ajv.addSchema({ $id: 'document', components: document.components }).addVocabulary(['components']);
-  const models = Object.entries<Schema>(document.components.schemas);
-  for (const { place, schema } of [...fields, ...models.map(([place, schema]) => ({ place, schema }))]) {
-    const text = JSON.stringify(schema).replaceAll('"#/components', '"document#/components');
-    const validate = ajv.compile(JSON.parse(text));
+  return (schema) =>
+    ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"document#/components')));
+}
+
+test('every example is valid, also each response in the reference, and every reference to a schema leads to one', () => {
+  const validatorOf = documentAjv();
+  const models = Object.entries<Schema>(document.components.schemas).map(([place, schema]) => ({
+    place,
+    schema,
+  }));
+  for (const { place, schema } of [...fields, ...models]) {
+    const isValid = validatorOf(schema);
     for (const example of schema.examples ?? [])
-      expect([place, example, validate(example)]).toEqual([place, example, true]);
+      expect([place, example, isValid(example)]).toEqual([place, example, true]);
+  }
+  for (const { id, path, method, status, response } of all) {
+    const examples = examplesOf(id, 'Response');
+    expect([id, examples.length > 0]).toEqual([id, true]);
+    if (!response) continue;
+    const isValid = validatorOf(
+      document.paths[path][method].responses[status].content['application/json'].schema,
+    );
+    for (const example of examples)
+      expect([id, example, isValid(JSON.parse(example))]).toEqual([id, example, true]);
   }
 });
 
@@ -124,18 +163,32 @@ test.each(['/magic_link', '/me/email'])('the pattern of %s accepts every email a
   for (const wrong of ['ada', '@example.com', 'ada@', 'a da@example.com']) expect(wrong).not.toMatch(pattern);
 });
 
-test('each operation names the scopes of which a token needs one, or the rights of services', () => {
-  for (const endpoint of Object.values<Endpoint>(endpoints)) {
-    const { path, method, access, scopes = ['*'], rights = [] } = endpoint;
-    const { security, description } = document.paths[path][method];
+// What it says of credentials, bodies and statuses is compared with every response of the tests.
+test('every endpoint is in the document, with its errors, the user that it expects, and the scopes or rights that it needs', () => {
+  for (const {
+    id,
+    path,
+    method,
+    access,
+    scopes = ['*'],
+    rights = [],
+    takesCredential = false,
+    errors,
+  } of all) {
+    const { operationId, parameters = [], responses, security, description } = document.paths[path][method];
+    const takesUser = access !== 'anyone' && access !== 'service';
+    const hasUserHeader = parameters.some(({ name }: Json) => name === 'Latchkey-User');
+    expect([operationId, hasUserHeader]).toEqual([id, takesUser || takesCredential]);
+    const expected = Object.keys(errors);
+    if (takesUser) expected.push('invalid_request', 'precondition_failed');
+    const declared = Object.values<Json>(responses).flatMap((answer) => answer.description.split(', '));
+    expect([id, declared]).toEqual([id, expect.arrayContaining(expected)]);
     const named = security.flatMap(({ bearer = [], serviceKey = [] }) => [...bearer, ...serviceKey]);
     const needed = access === 'anyone' ? [] : access === 'service' ? rights : scopes;
-    expect([path, named]).toEqual([path, [...needed]]);
-    if (access !== 'anyone' && access !== 'service')
-      expect(description).toContain(`A token needs the scope ${scopes.join(' or ')}`);
+    expect([id, named]).toEqual([id, [...needed]]);
+    if (takesUser) expect(description).toContain(`A token needs the scope ${scopes.join(' or ')}`);
   }
-  const { description } = document.paths[`${auth}/logout`].delete;
-  expect(description).toContain('except to end only its own session');
+  for (const path of documents) expect(document.paths[path].get.summary).toBeString();
 });
 
 test('every PATCH declares the merge-patch media type, and the service accepts it', async () => {
@@ -185,17 +238,6 @@ test('no value of a read-only member is valid', () => {
     expect(properties?.[name]).toEqual({ readOnly: true, not: {} });
 });
 
-test('there are no dangling references', () => {
-  const references = [...objectsIn(document)].map(({ $ref }) => $ref as string | undefined);
-  const distinct = new Set(references.filter((one) => one !== undefined));
-  expect(distinct.size).toBeGreaterThan(20);
-  for (const reference of distinct) {
-    const [, ...path] = reference.split('/');
-    const found = path.reduce((part, name) => part?.[name], document);
-    expect([reference, found !== undefined]).toEqual([reference, true]);
-  }
-});
-
 test.each(['openapi.json', 'docs'])(
   '/%s is generated once, known by its entity tag, and compressed',
   async (path) => {
@@ -211,3 +253,123 @@ test.each(['openapi.json', 'docs'])(
     expect(Number(compressed.headers.get('Content-Length'))).toBeLessThan(text.length / 4);
   },
 );
+
+/** The HTML of the section of one operation. */
+function htmlOf(id: string): string {
+  const found = [...page.matchAll(new RegExp(`<section id="${id}"[^>]*>([\\s\\S]*?)</section>`, 'g'))];
+  expect([id, found.length]).toEqual([id, 1]);
+  return found[0]![1]!;
+}
+
+const textOf = (html: string): string =>
+  html
+    .replace(/<wbr>|<\/?span[^>]*>|<\/?code>/g, '')
+    .replace(/<[^>]+>/g, ' ')
+    .replace(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)));
+
+const sectionOf = (id: string): string => textOf(htmlOf(id));
+
+/** The code of the examples under a heading, in order. */
+const examplesOf = (id: string, heading: string): string[] => {
+  const [, part = ''] =
+    new RegExp(`<h4>${heading}</h4>([\\s\\S]*?)(?=<h4>|</div>\\s*$)`).exec(
+      htmlOf(id).split('<div class="examples">')[1]!,
+    ) ?? [];
+  return [...part.matchAll(/<pre[^>]*><code>([\s\S]*?)<\/code><\/pre>/g)].map(([, code = '']) =>
+    textOf(code),
+  );
+};
+
+test('the overview explains every error code and every scope of the service itself', () => {
+  const overview = textOf(page);
+  for (const explained of [errorMeanings, ownScopes])
+    for (const [name, sentence] of Object.entries(explained)) {
+      expect(overview).toContain(name);
+      expect(overview).toContain(sentence.replaceAll('`', ''));
+    }
+});
+
+test.each([
+  ['refresh', 'Without a key, a lost response means that the user has to sign in again'],
+  ['refresh', 'store both before sending the request'],
+  ['getProfile', 'A token needs the scope profile or email.'],
+  ['listSessions', 'A token needs the scope *.'],
+  ['revoke', 'A token needs the scope *, except to end only its own session.'],
+  ['revoke', 'As a form, it needs only the token in the body.'],
+  ['deleteAccount', 'The user is the only owner of an organization.'],
+  ['createKey', 'The account has reached its limit of active keys.'],
+])('the section of %s says: %s', (id, sentence) => {
+  expect(sectionOf(id)).toContain(sentence);
+});
+
+test('every operation of the API document is in the reference, with its fields, errors and examples', () => {
+  for (const [path, operations] of Object.entries<Json>(document.paths)) {
+    for (const [method, operation] of Object.entries<Json>(operations)) {
+      if (method === 'head') continue;
+      const { operationId, summary, parameters = [], requestBody, responses } = operation;
+      const answers = Object.entries<Json>(responses);
+      const errors = answers.filter(([status]) => Number(status) >= 400).map(([, answer]) => answer);
+      const members = [requestBody, ...answers.map(([, answer]) => answer)]
+        .filter((one) => !errors.includes(one))
+        .flatMap((one) => Object.values<Json>(one?.content ?? {}))
+        .flatMap(({ schema }) => [...membersOf(schema, operationId)]);
+      const texts = [
+        path,
+        summary,
+        `curl ${method === 'get' ? '' : `-X ${method.toUpperCase()} `}'`,
+        ...[...parameters, ...members].map(({ name }) => name),
+        ...members.map(({ schema }) => resolved(schema).description?.replaceAll('`', '') ?? ''),
+        ...errors.flatMap(({ description }) => description.split(', ')),
+      ];
+      const section = sectionOf(operationId);
+      expect([operationId, texts.filter((text) => !section.includes(text))]).toEqual([operationId, []]);
+    }
+  }
+});
+
+test('every example call in the reference reaches its endpoint with a valid body', async () => {
+  for (const { id, path, method, access, body } of all) {
+    const [call = ''] = examplesOf(id, 'Request');
+    const [, url = ''] = /'(http[^']+)'/.exec(call)!;
+    expect(new URL(url).pathname).toMatch(new RegExp(`^${path.replace(/{\w+}/g, '[\\w-]+')}$`));
+    expect([id, call.includes('Authorization: Bearer $ACCESS_TOKEN')]).toEqual([
+      id,
+      !['anyone', 'service'].includes(access),
+    ]);
+    expect([id, call.includes('-u "$SERVICE_KEY"')]).toEqual([id, access === 'service']);
+    const [, sent] = /-d '([^']+)'/.exec(call) ?? [];
+    // Authorization requests need a registered client.
+    if (!sent || access === 'service' || /^(verify|approve|deny)Authorization$/.test(id)) continue;
+    expect([id, body !== undefined]).toEqual([id, true]);
+    const { access_token } = await app.login();
+    const answer = await app.ask(method.toUpperCase(), new URL(url).pathname.slice('/api/v1/auth'.length), {
+      json: JSON.parse(sent),
+      token: access_token,
+    });
+    expect([id, answer.body?.error]).not.toEqual([id, 'invalid_request']);
+  }
+});
+
+test('every link within the reference leads somewhere, and every id is unique', () => {
+  const ids = [...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
+  expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
+  for (const [, target] of page.matchAll(/ href="#([^"]+)"/g)) expect(ids).toContain(target);
+  for (const { id } of all) expect(page).toContain(`<li><a href="#${id}">`);
+});
+
+test('the reference loads only stylesheets and a script of this service, has the headers of every page and a bounded size', async () => {
+  const [login, answer] = [await app.ask('GET', 'login'), await app.ask('GET', 'docs')];
+  for (const name of ['Content-Security-Policy', 'X-Frame-Options', 'Referrer-Policy', 'Cache-Control'])
+    expect([name, answer.headers.get(name)]).toEqual([name, login.headers.get(name)]);
+  expect(page).not.toMatch(/ style=|\son\w+=/);
+  expect(page.match(/<script/g)).toHaveLength(1);
+  expect([...page.matchAll(/(?:src|<link [^>]*href)="([^"]+)"/g)].map(([, url]) => url)).toEqual([
+    expect.stringMatching(/^data:image\/svg\+xml,/),
+    expect.stringMatching(/^\/assets\/style-\w+\.css$/),
+    expect.stringMatching(/^\/assets\/reference-\w+\.css$/),
+    expect.stringMatching(/^\/assets\/reference-\w+\.js$/),
+  ]);
+  expect(gzipSync(page).length).toBeLessThan(100_000);
+  const [script = ''] = /\/assets\/[^"]+\.js/.exec(page)!;
+  expect(gzipSync((await app.ask('GET', script.slice(1))).text).length).toBeLessThan(15_000);
+});

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { onBothDatabases } from '#support/app.ts';
+import { fresh } from '#support/shared.ts';
 import { traceIdIn } from './log.ts';
 
 const traceId = '0af7651916cd43dd8448eb211c80319c';
@@ -23,26 +24,21 @@ test.each([
 });
 
 onBothDatabases('a trace', (open) => {
-  const linesAbout = (logs: readonly string[], text: string) =>
-    logs.filter((line) => line.includes(text)).map((line) => JSON.parse(line));
+  const t = fresh(open);
+  const linesAbout = (text: string) =>
+    t.logs.filter((line) => line.includes(text)).map((line) => JSON.parse(line));
 
   test('is named in the log lines of its requests and of the emails they queue, and in no others', async () => {
-    const t = await open();
-    const traces = Array.from({ length: 20 }, (_, n) =>
-      n % 2 === 0 ? n.toString(16).padStart(32, 'a') : undefined,
-    );
-    await Promise.all(
-      traces.map((id, n) =>
-        t.ask('POST', '/magic_link', {
-          json: { email: `person-${n}@example.com` },
-          headers: id === undefined ? {} : { traceparent: `00-${id}-${parentId}-01` },
-        }),
-      ),
-    );
+    const traced = Array.from({ length: 10 }, (_, n) => n.toString(16).padStart(32, 'a'));
+    const traces = [...traced, ...traced.map(() => undefined)];
+    const requestMail = (id: string | undefined, n: number) => {
+      const headers = id === undefined ? {} : { traceparent: `00-${id}-${parentId}-01` };
+      return t.ask('POST', '/magic_link', { json: { email: `person-${n}@example.com` }, headers });
+    };
+    await Promise.all(traces.map(requestMail));
     expect(await t.mails()).toHaveLength(traces.length);
-    const requests = linesAbout(t.logs, '"route":"/api/v1/auth/magic_link"');
-    const mails = linesAbout(t.logs, '"msg":"mail sent"');
-    const traced = traces.filter((id) => id !== undefined).toSorted();
+    const requests = linesAbout('"route":"/api/v1/auth/magic_link"');
+    const mails = linesAbout('"msg":"mail sent"');
     for (const lines of [requests, mails]) {
       expect(lines).toHaveLength(traces.length);
       expect(lines.flatMap(({ trace_id }) => trace_id ?? []).toSorted()).toEqual(traced);
@@ -53,16 +49,13 @@ onBothDatabases('a trace', (open) => {
       expect(span_id).not.toBe(parentId);
       expect(requests.find((line) => line.trace_id === trace_id).span_id).toBe(span_id);
     }
-    await t.close();
   });
 
   test('is named in the log line of an unexpected error, and a malformed one changes nothing', async () => {
-    const t = await open();
     await t.ask('GET', '/me', { headers: { traceparent: `00-${traceId}` } });
     expect(JSON.parse(t.logs.at(-1)!)).not.toHaveProperty('trace_id');
     t.ctx.db.close();
     await t.ask('GET', '/readyz', { headers: { traceparent: `00-${traceId}-${parentId}-01` } });
-    for (const line of t.logs.slice(-1)) expect(JSON.parse(line)).toMatchObject({ trace_id: traceId });
-    await t.close();
+    expect(JSON.parse(t.logs.at(-1)!)).toMatchObject({ trace_id: traceId });
   });
 });
