@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { newPage } from '#support/browser.ts';
-import { addCommand, type Home, latchkey, newHome, program, storeOf } from '#support/cli.ts';
+import { addCommand, type Home, latchkey, newHome, program } from '#support/cli.ts';
 import { loginByMail, request } from '#support/http.ts';
 import { signedIn } from '#support/people.ts';
 import { startService } from '#support/service.ts';
@@ -35,13 +35,13 @@ const isOpened = (opened: Bun.BunFile, written: string) =>
 const linkOf = async (terminal: Terminal): Promise<URL> =>
   new URL(Bun.stripANSI((await terminal.shows(/http\S+\/authorize\?\S+\r$/m))[0].trim()));
 
-/** Comes back as the page of the service does after this person's decision. */
-async function comeBack(link: URL, decision: 'approve' | 'deny', email: string): Promise<Response> {
+/** Comes back as the page of the service does after this person's approval. */
+async function comeBack(link: URL, email: string): Promise<Response> {
   const { access_token: token } = await loginByMail(service.url, email);
   const asked = Object.fromEntries(link.searchParams);
   const { scope } = (await request(service.url, 'POST', '/authorize/verify', { json: asked, token })).body;
   const json = { ...asked, scope };
-  const { body } = await request(service.url, 'POST', `/authorize/${decision}`, { json, token });
+  const { body } = await request(service.url, 'POST', '/authorize/approve', { json, token });
   const { action, fields } = body.form_post;
   return fetch(action, { method: 'POST', body: new URLSearchParams(fields) });
 }
@@ -95,6 +95,7 @@ test.each<[what: string, Record<string, string>, string[], waiting: 'browser' | 
   const terminal = login(...args);
   await terminal.shows(new RegExp(`Waiting for your ${waiting}`));
   expect(await terminal.interrupt()).toBe(130);
+  expect(terminal.screen()).toEndWith('latchkey: Login cancelled. Nothing was changed.\r\n');
   const screen = Bun.stripANSI(terminal.screen());
   const links = screen.match(/http\S+\/(authorize\?\S+|device\?user_code=[\w-]+)/g);
   expect(links).toEqual([expect.stringContaining(waiting === 'browser' ? '/authorize?' : '/device?')]);
@@ -105,15 +106,6 @@ test.each<[what: string, Record<string, string>, string[], waiting: 'browser' | 
       opened,
       written.replace('LINK', () => links![0]!),
     );
-});
-
-test('a denial in the browser ends the login with status 1', async () => {
-  const { login } = machine();
-  const terminal = login();
-  const page = await comeBack(await linkOf(terminal), 'deny', 'denier@example.com');
-  expect(await page.text()).toContain('You denied the sign-in');
-  expect(await terminal.exited).toBe(1);
-  expect(terminal.screen()).toContain('latchkey: The request was denied in the browser.');
 });
 
 test('a server that names another one is refused with both addresses, before a browser opens', async () => {
@@ -150,18 +142,7 @@ test('with --port, a browser of another machine comes back over a forwarded port
   const terminal = login('--port', port);
   const link = await linkOf(terminal);
   expect(new URL(link.searchParams.get('redirect_uri') ?? '').port).toBe(port);
-  await comeBack(link, 'approve', 'ssh@example.com');
+  await comeBack(link, 'ssh@example.com');
   await expectSignedIn(home, terminal, 'ssh@example.com');
   expect(await opened.exists()).toBe(false);
-});
-
-test('an interrupted login leaves nothing to come back to', async () => {
-  const { home, login } = machine();
-  const terminal = login();
-  const link = await linkOf(terminal);
-  await terminal.shows(/Waiting for your browser/);
-  expect(await terminal.interrupt()).toBe(130);
-  expect(terminal.screen()).toEndWith('latchkey: Login cancelled. Nothing was changed.\r\n');
-  expect(await comeBack(link, 'approve', 'late@example.com').catch(() => 'refused')).toBe('refused');
-  expect(await storeOf(home, service.url).read()).toBeNull();
 });

@@ -17,6 +17,7 @@ import {
   newHome,
   runHere,
   runIn,
+  startAgent,
   storeLogin,
 } from './cli.ts';
 import { apiAt, loginByMail } from './http.ts';
@@ -70,6 +71,10 @@ export async function play(
       const body = { name, scope: scope.join(' '), expires_in: 86_400 };
       const { key = '' } = await apiAt(service.url).call('createKey', { accessToken, body });
       env = { ...env, [name]: key };
+    },
+    /** `agent OPTION…`: starts an agent, which the commands after it use. */
+    agent: async (...options) => {
+      env = { ...env, LATCHKEY_AGENT: (await startAgent(home, ...options)).address };
     },
     wait: (seconds) => Bun.sleep(Number(seconds) * 1000),
   };

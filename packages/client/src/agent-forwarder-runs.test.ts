@@ -147,11 +147,3 @@ test('502 while the server is out of reach, and 403 once the login is over', asy
   });
   await own.stop();
 });
-
-test('its run ends with the agent', async () => {
-  const own = await scene.start();
-  await scene.send('tickets', { of: own });
-  expect(await scene.introspect(tokenIn(scene.received[0]!))).toMatchObject({ active: true });
-  expect(await own.stop()).toBe(true);
-  expect(await scene.introspect(tokenIn(scene.received[0]!))).toEqual({ active: false });
-});

@@ -76,7 +76,7 @@ test.each([
   },
 );
 
-test('the scheme is case-insensitive and the caller is everything the service says', async () => {
+test('the scheme is case-insensitive, the caller is everything the service says, and roles are found by slug and by ID', async () => {
   const members: Partial<ActiveToken> = {
     token_use: 'access_token',
     scope: 'projects:read projects:write',
@@ -93,7 +93,9 @@ test('the scheme is case-insensitive and the caller is everything the service sa
     within: ['ses_b'],
     later: 'a member of a newer service',
   };
-  expect(await callerWith(members, { Authorization: 'bEARER  lk_at_a' })).toMatchObject({
+  const caller = await callerWith(members, { Authorization: 'bEARER  lk_at_a' });
+  expect(['acme', 'org_a', 'other', ''].map(caller.roleIn)).toEqual(['admin', 'admin', undefined, undefined]);
+  expect(caller).toMatchObject({
     kind: 'user',
     subject: 'usr_a',
     sessionId: 'ses_a',
@@ -133,15 +135,6 @@ test('a token without optional members makes a caller without them; a key is not
   expect(key).toMatchObject({ kind: 'user', tokenUse: 'key', sessionId: 'key_a' });
   const service = { kind: 'service', subject: 'svc_a', sessionId: undefined };
   expect(await callerWith({ sub: 'svc_a' })).toMatchObject(service);
-});
-
-test('roles are found by slug and by ID, and only in organizations of the caller', async () => {
-  const organizations = [
-    { id: 'org_a', slug: 'acme', role: 'admin' as const },
-    { id: 'org_b', slug: 'bolt', role: 'member' as const },
-  ];
-  const { roleIn } = await callerWith({ organizations });
-  expect(['acme', 'org_b', 'other', ''].map(roleIn)).toEqual(['admin', 'member', undefined, undefined]);
 });
 
 const details = [{ type: 'deployment', environment: 'staging' }, { type: 'session' }];
