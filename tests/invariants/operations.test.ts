@@ -259,6 +259,12 @@ onBothDatabases('a write to an account', (open) => {
     return lines;
   }
 
+  /** The security log of an account, without ids and times. */
+  const loggedIn = async ({ userId }: AccountScene): Promise<string[]> => {
+    const text = `SELECT type, session_id, ip_address, detail FROM events WHERE user_id = '${userId}' ORDER BY seq`;
+    return (await rowsOf(t, text)).map((row) => JSON.stringify(row));
+  };
+
   /** Requires that an account has no active session, and nothing that becomes one without a new sign-in. */
   async function requireEnded(scene: AccountScene): Promise<void> {
     expect((await stateOf(t, scene)).sessions.size).toBe(0);
@@ -280,10 +286,11 @@ onBothDatabases('a write to an account', (open) => {
   }
 
   test.each(operations)(
-    'succeeds, and services learn what it ends and changes, once: %s',
+    'succeeds, is recorded once, and services learn what it ends and changes, once: %s',
     async (name, operation) => {
       const scene = await prepareAccount(t, service);
       expect(await hasWritten(t, operation, scene.userId)).toBe(false);
+      const logged = await loggedIn(scene);
       const operate = async () => {
         expect((await operation.run(t, scene, 0)).status).toBe(operation.status);
         await until(() => hasWritten(t, operation, scene.userId), `the changes of ${name}`);
@@ -292,6 +299,8 @@ onBothDatabases('a write to an account', (open) => {
       if (name === 'disable and enable') await operate();
       else await requireEvents(scene, operate);
       if (operation.ends === 'everything') await requireEnded(scene);
+      const added = (await loggedIn(scene)).filter((event) => !logged.includes(event));
+      expect(added).toEqual([...new Set(added)]);
     },
   );
 

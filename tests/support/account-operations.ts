@@ -144,7 +144,11 @@ export const byEndpoint: Record<Writing, Operation | 'reads' | 'stranger'> = {
     ({ pendingCode: user_code }) => ({ user_code }),
     { ...withTheAccount, status: 204 },
   ),
-  denyDevice: asOwner('denyDevice', event('device_denied'), ({ pendingCode: user_code }) => ({ user_code })),
+  denyDevice: asOwner(
+    'denyDevice',
+    event('device_denied', '%pending%ip_address%'),
+    ({ pendingCode: user_code }) => ({ user_code }),
+  ),
   startPasskeyRegistration: 'reads',
   registerPasskey: {
     run: (node, { tokens }) => addPasskey(node, tokens, newAuthenticator(node), 'another'),
@@ -181,7 +185,7 @@ export const byEndpoint: Record<Writing, Operation | 'reads' | 'stranger'> = {
     withTheAccount,
   ),
   revoke: asOwner('revoke', event('all_sessions_revoked'), undefined, everything),
-  logout: asOwner('logout', event('session_revoked'), undefined, { query: '?scope=session' }),
+  logout: asOwner('logout', event('session_revoked', '%logout%'), undefined, { query: '?scope=session' }),
   // Merged into the event of the change that the scene starts with.
   updateProfile: asOwner('updateProfile', event('profile_changed', '%locale name%'), () => ({
     name: 'Somebody else',
@@ -219,7 +223,7 @@ export const byEndpoint: Record<Writing, Operation | 'reads' | 'stranger'> = {
   enableUser: 'reads',
   revokeUserSessions: asService('revokeUserSessions', event('all_sessions_revoked', '%svc_%')),
   revokeUserSession: asService('revokeUserSession', event('session_revoked')),
-  revokeSession: asOwner('revokeSession', event('session_revoked')),
+  revokeSession: asOwner('revokeSession', event('session_revoked', '%other_session%ses_%')),
   challengeKey: 'reads',
   createKey: asOwner(
     'createKey',

@@ -46,21 +46,6 @@ onBothDatabases('session lifetimes', (open) => {
     expect(await me(token)).toBe('401 invalid_token');
   });
 
-  test('a session ends after its absolute lifetime of 180 days even if it is in use, and no token outlives it', async () => {
-    let { refresh_token } = await start();
-    for (let days = 20; days < 180; days += 20) {
-      app.pass(20 * day);
-      refresh_token = (await refresh(refresh_token)).body.refresh_token;
-    }
-    app.pass(20 * day - hour);
-    const { body: last } = await refresh(refresh_token);
-    expect(last.expires_in).toBeWithin(hour - 60, hour + 1);
-    expect(await me(last.access_token)).toBe('200');
-    app.pass(hour);
-    expect(await me(last.access_token)).toBe('401 invalid_token');
-    await requireEnded(last.refresh_token);
-  });
-
   test('a session ends 30 days after its last refresh, which is no theft, and is swept 31 days after its lifetime', async () => {
     const { refresh_token } = await start();
     app.pass(29 * day);
@@ -77,25 +62,36 @@ onBothDatabases('session lifetimes', (open) => {
     await requireEnded(next.refresh_token);
   });
 
-  test('each lifetime follows its setting, and the absolute one ends a session before a longer idle timeout', async () => {
-    const tokens = await start({
-      LATCHKEY_ACCESS_TOKEN_TTL: '600',
-      LATCHKEY_REFRESH_IDLE_TTL: '7200',
-      LATCHKEY_SESSION_TTL: '10800',
-    });
-    expect(tokens.expires_in).toBe(600);
-    app.pass(600);
-    expect(await me(tokens.access_token)).toBe('401 invalid_token');
-    app.pass(6000);
-    const { body: next } = await refresh(tokens.refresh_token);
-    expect(next.expires_in).toBe(600);
-    app.pass(4200);
-    await requireEnded(next.refresh_token);
-
-    const short = await start({ LATCHKEY_SESSION_TTL: '300' });
-    expect(short.expires_in).toBe(300);
-    app.pass(300);
-    expect(await me(short.access_token)).toBe('401 invalid_token');
-    await requireEnded(short.refresh_token);
-  });
+  test.each([
+    ['by default', {}, 4 * hour, 20 * day, 180 * day],
+    [
+      'as set',
+      {
+        LATCHKEY_ACCESS_TOKEN_TTL: '600',
+        LATCHKEY_REFRESH_IDLE_TTL: '7200',
+        LATCHKEY_SESSION_TTL: '10800',
+      },
+      600,
+      6_600,
+      10_800,
+    ],
+    ['shorter than an access token', { LATCHKEY_SESSION_TTL: '300' }, 300, 300, 300],
+  ])(
+    'an access token and a session in use end after their lifetime, %s, and no token outlives the session',
+    async (_, settings, access, use, session) => {
+      const tokens = await start(settings);
+      expect(tokens.expires_in).toBe(access);
+      app.pass(access);
+      expect(await me(tokens.access_token)).toBe('401 invalid_token');
+      let { refresh_token } = tokens;
+      for (let passed = access; passed < session; passed += use) {
+        const { body: next } = await refresh(refresh_token);
+        const left = Math.min(access, session - passed);
+        expect(next.expires_in).toBeWithin(left - 60, left + 1);
+        refresh_token = next.refresh_token;
+        app.pass(Math.min(use, session - passed));
+      }
+      await requireEnded(refresh_token);
+    },
+  );
 });

@@ -45,10 +45,6 @@ onBothDatabases('notices', (open) => {
       [{ peer: '192.0.2.200', headers: agent(firefox.replaceAll('140', '141.2')) }, 0],
       [{ peer: '192.0.3.1', headers: agent(firefox) }, 1],
       [{ peer: '192.0.2.9', headers: agent('Mozilla/5.0 (X11; Linux x86_64) Chrome/150.0') }, 2],
-      [{ peer: '::ffff:192.0.2.7', headers: agent(firefox) }, 2],
-      [{ peer: '2001:db8::1', headers: agent(firefox) }, 3],
-      [{ peer: '2001:db8::ffff:1', headers: agent(firefox) }, 3],
-      [{ peer: '2001:db8:0:1::1', headers: agent(firefox) }, 4],
     ];
     for (const [ask, notices] of steps) {
       expect((await signInByMail(app, ada, ask)).status).toBe(200);
@@ -64,24 +60,18 @@ onBothDatabases('notices', (open) => {
   test('a new device, an added or removed passkey, a changed address and a stopped theft each send one notice', async () => {
     const app = await open({ settings: { LATCHKEY_REFRESH_REUSE_LEEWAY: '0' } });
     const tokens = await app.login(ada);
-    const device = await app.deviceLogin(tokens);
-    expect(await count(app, subjects.newDevice)).toBe(1);
+    const { refresh_token } = await app.deviceLogin(tokens);
     const { body: passkey } = await addPasskey(app, tokens, newAuthenticator(app), 'blue key');
-    expect(await count(app, subjects.passkeyAdded)).toBe(1);
     await app.ask('DELETE', `/passkeys/${passkey.id}`, { token: tokens.access_token });
-    expect(await count(app, subjects.passkeyRemoved)).toBe(1);
-    const { refresh_token } = device;
     for (let n = 0; n < 4; n++) await app.ask('POST', '/refresh', { json: { refresh_token } });
-    expect(await count(app, subjects.theft)).toBe(1);
     await verifyAddress(app, await askForAddress(app, tokens, 'ada@new.example'));
-    expect(await count(app, subjects.emailChanged)).toBe(1);
-    for (const [subject, words] of [
-      [subjects.passkeyAdded, 'Passkey: "blue key"'],
-      [subjects.emailChanged, 'New address: ada@new[.]example'],
-    ] as const) {
-      expect((await mailsTo(app, ada, subject))[0]?.text).toContain(words);
-    }
-    expect((await app.mails()).filter(({ text }) => text.includes('/not-me#')).length).toBe(5);
+    const notices = (await app.mails()).filter(({ text }) => text.includes('/not-me#'));
+    const { newDevice, passkeyAdded, passkeyRemoved, theft, emailChanged } = subjects;
+    const kinds = [newDevice, passkeyAdded, passkeyRemoved, theft, emailChanged];
+    expect(notices.map(({ subject }) => subject).toReversed()).toEqual(kinds);
+    expect(new Set(notices.map(({ to }) => to))).toEqual(new Set([ada]));
+    expect(notices[3]?.text).toContain('Passkey: "blue key"');
+    expect(notices[0]?.text).toContain('New address: ada@new[.]example');
   });
 
   test('failed requests and renames send no notice; the link is alone on its line, in text and HTML, and the same in each sending', async () => {

@@ -65,7 +65,7 @@ onBothDatabases('introspection', (open) => {
         expect((await ask({ token, token_type_hint })).body.active).toBe(true);
   });
 
-  test('a refresh token is described as one, without being spent, for 30 days, and an access token is active for four hours', async () => {
+  test('a refresh token is described as one, without being spent', async () => {
     const tokens = await app.login(newAddress());
     const { refresh_token } = tokens;
     const { id: sub } = await profileOf(tokens);
@@ -79,18 +79,8 @@ onBothDatabases('introspection', (open) => {
       });
       expect(found.token_type).toBeUndefined();
     }
-    const refreshed = await app.ask('POST', '/refresh', { json: { refresh_token } });
+    await app.ask('POST', '/refresh', { json: { refresh_token } });
     expect(await introspect(refresh_token)).toEqual(inactive);
-    const later = refreshed.body;
-    for (const [seconds, access, refresh] of [
-      [14_399, true, true],
-      [2, false, true],
-      [30 * 86_400, false, false],
-    ] as const) {
-      app.pass(seconds);
-      const found = [await introspect(later.access_token), await introspect(later.refresh_token)];
-      expect(found.map(({ active }) => active)).toEqual([access, refresh]);
-    }
   });
 
   test('only a session of its own sign-in says when and how: by passkey with acr phr, by device code nothing', async () => {

@@ -1,8 +1,10 @@
 import { beforeEach, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
+import type { SignOutPage } from '@latchkey/contract/openid';
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
 import { outcome, sameOrigin, throughPasskey } from '#support/account.ts';
 import { type Answer, onBothDatabases, type Tokens } from '#support/app.ts';
+import { pageDataIn } from '#support/ask.ts';
 import {
   appLogin,
   asBrowser,
@@ -76,18 +78,6 @@ onBothDatabases('OpenID Connect', (open) => {
     expect(byPasskey.payload).toMatchObject({ acr: 'phr', amr: ['pop', 'user', 'mfa'] });
   });
 
-  test('without openid there is no identity token, and none for the command line', async () => {
-    expect((await openid('profile')).id_token).toBeUndefined();
-    const request = commandLineRequest({ scope: '* openid' });
-    const code = await codeFor(app, tokens, request);
-    const { body } = await redeem(app, code, {
-      client_id: 'latchkey-cli',
-      redirect_uri: request['redirect_uri'],
-    });
-    expect(body.id_token).toBeUndefined();
-    expect(body.scope).toBe('* openid');
-  });
-
   test('a public application gets an identity token for a code and for a refresh, and revokes its session', async () => {
     const { id: client_id } = await newClient({ isPublic: true });
     const request = requestOf(client_id, { scope: 'openid', response_mode: 'form_post' });
@@ -152,24 +142,27 @@ onBothDatabases('OpenID Connect', (open) => {
     }
   });
 
-  test('everything does not hold openid, but may have it beside', async () => {
+  test('only openid opens userinfo and adds an identity token: everything does not hold it, but may have it beside', async () => {
     const trusted = await newClient({ isTrusted: true });
-    const everything = await appLogin(app, tokens, trusted, { scope: '*' });
-    expect(everything.id_token).toBeUndefined();
-    const refused = await app.ask('GET', '/userinfo', { token: everything.access_token });
-    expect(outcome(refused)).toBe('403 insufficient_scope');
-    expect(refused.headers.get('WWW-Authenticate')).toContain('scope="openid"');
-    const both = await appLogin(app, tokens, trusted, { scope: 'openid *' });
-    expect(both.scope).toBe('* openid');
-    const { body } = await app.ask('GET', '/userinfo', { token: both.access_token });
-    expect(Object.keys(body)).toEqual(expect.arrayContaining(['sub', 'email', 'organizations']));
-  });
-
-  test('userinfo refuses a token that is bound to a resource', async () => {
     const resource = 'https://charts.example/';
     await declareService(app.ctx, { resource });
-    const { access_token: token } = await openid('openid', { resource });
-    expect(outcome(await app.ask('GET', '/userinfo', { token }))).toBe('403 insufficient_scope');
+    const request = commandLineRequest({ scope: '* openid' });
+    const { client_id, redirect_uri } = request;
+    const code = await codeFor(app, tokens, request);
+    for (const [made, scope, hasToken, hasClaims] of [
+      [await openid('profile'), 'profile', false, false],
+      [await openid('openid', { resource }), 'openid', true, false],
+      [await appLogin(app, tokens, trusted, { scope: '*' }), '*', false, false],
+      [await appLogin(app, tokens, trusted, { scope: 'openid *' }), '* openid', true, true],
+      // The command line gets no identity token.
+      [(await redeem(app, code, { client_id, redirect_uri })).body, '* openid', false, true],
+    ] as const) {
+      expect([made.scope, made.id_token !== undefined]).toEqual([scope, hasToken]);
+      const answer = await app.ask('GET', '/userinfo', { token: made.access_token });
+      expect([scope, outcome(answer)]).toEqual([scope, hasClaims ? '200' : '403 insufficient_scope']);
+      if (hasClaims) expect(answer.body).toMatchObject({ sub: expect.any(String), email: 'ada@example.com' });
+      else expect(answer.headers.get('WWW-Authenticate')).toContain('scope="openid"');
+    }
   });
 
   test('max_age and consent need a sign-in that is recent enough', async () => {
@@ -181,7 +174,9 @@ onBothDatabases('OpenID Connect', (open) => {
       const request = requestOf(trusted.id, { scope: 'openid', ...changed });
       tokens = await app.login();
       app.pass(seconds - 1);
-      expect((await asBrowser(app, tokens, 'verify', request)).body.sign_in_needed).toBe(false);
+      const approval = 'prompt' in changed ? 'needed' : 'given';
+      const { body } = await asBrowser(app, tokens, 'verify', request);
+      expect(body).toMatchObject({ approval, sign_in_needed: false });
       expect((await asBrowser(app, tokens, 'approve', request)).status).toBe(200);
       app.pass(2);
       expect((await asBrowser(app, tokens, 'verify', request)).body.sign_in_needed).toBe(true);
@@ -238,15 +233,13 @@ onBothDatabases('OpenID Connect', (open) => {
       expect(await ask('approve', await signInAgain())).toBe(401);
     });
 
-  test('a trusted service is given its approval, without a recent sign-in, unless it asks for consent', async () => {
+  test('a trusted service is given its approval, without a recent sign-in', async () => {
     const trusted = await newClient({ isTrusted: true });
     app.pass(3_600);
     const request = requestOf(trusted.id, { scope: undefined });
     const { body } = await asBrowser(app, tokens, 'verify', request);
-    expect([body.approval, body.scope, body.sign_in_needed]).toEqual(['given', '*', false]);
+    expect(body).toMatchObject({ approval: 'given', scope: '*', sign_in_needed: false });
     expect((await asBrowser(app, tokens, 'approve', { ...request, scope: '*' })).status).toBe(200);
-    const asked = await asBrowser(app, tokens, 'verify', { ...request, prompt: 'consent' });
-    expect([asked.body.approval, asked.body.sign_in_needed]).toEqual(['needed', true]);
   });
 
   test('id_token_hint, expired or not, lets only its own user approve', async () => {
@@ -314,20 +307,30 @@ onBothDatabases('OpenID Connect', (open) => {
     for (const { access_token } of opened) expect(await isActive(access_token)).toBe(false);
   });
 
-  test('a wrong redirect URI, hint or client is refused and ends nothing', async () => {
-    const { id_token: id_token_hint } = await openid('openid');
+  test('a wrong redirect URI, hint or client is refused, on the page, too, and ends nothing', async () => {
+    const { id_token: id_token_hint = '' } = await openid('openid');
     const elsewhere = 'https://other.example/bye';
     const other = await newClient({ signOutRedirectUris: [elsewhere] });
-    for (const parameters of [
-      ...['https://evil.example/', redirectUri, elsewhere].map((post_logout_redirect_uri) => ({
-        id_token_hint,
-        post_logout_redirect_uri,
-      })),
-      ...[{ id_token_hint, client_id: other.id }, { id_token_hint: 'x' }],
-      { post_logout_redirect_uri: signedOutUri },
-      { client_id: 'svc_unknown', post_logout_redirect_uri: signedOutUri },
-    ])
+    const wrong = ['https://evil.example/', redirectUri, elsewhere];
+    for (const [uri, named] of [
+      ...wrong.map((uri) => [uri, { id_token_hint }] as const),
+      ['https://evil.example/', { client_id: service.id }],
+      [signedOutUri, {}],
+      [signedOutUri, { client_id: 'svc_unknown' }],
+      [signedOutUri, { id_token_hint, client_id: other.id }],
+      [signedOutUri, { id_token_hint: 'x' }],
+    ] as const) {
+      const parameters = { post_logout_redirect_uri: uri, ...named };
       expect(outcome(await signOut(parameters, { token: tokens.access_token }))).toBe('400 invalid_request');
+      for (const { headers } of [
+        await app.ask('GET', `/end_session?${new URLSearchParams(parameters)}`),
+        await app.ask('POST', '/end_session', { form: parameters }),
+      ]) {
+        const page = await app.ask('GET', headers.get('Location')!.slice(1));
+        expect([page.status, page.headers.get('Location')]).toEqual([400, null]);
+        expect(pageDataIn<SignOutPage>(page)).toMatchObject({ outcome: 'refused' });
+      }
+    }
     expect(await isActive(tokens.access_token)).toBe(true);
   });
 });

@@ -80,28 +80,27 @@ onBothDatabases('identity tokens of runs', (open, dialect) => {
     expect(outcome(await ask(inner.access_token))).toBe('401 invalid_token');
   });
 
-  test('are for runs whose scope names identity, and nothing else', async () => {
+  test('are for runs whose scope names identity, which a login holds with everything, and a key only by name', async () => {
     const owner = await app.login(newAddress());
-    const { access_token: device } = await app.deviceLogin(owner, { scope: 'identity' });
-    const { key: named } = await createdKey(app, owner, { scope: 'identity' });
-    const runs = [await newRun({ resource: tickets }, owner), await newRun({ scope: 'profile' }, owner)];
-    for (const token of [device, named, ...[owner, ...runs].map(({ access_token }) => access_token)])
-      expect(outcome(await ask(token))).toBe('403 insufficient_scope');
-    for (const token of [device, named])
-      await identity((await startedRun(app, token, { scope: 'identity' })).access_token);
-  });
-
-  test('are within everything of a login, but not of a key, which has to name identity', async () => {
-    const owner = await app.login(newAddress());
+    const { access_token: named } = await app.deviceLogin(owner, { scope: 'identity' });
+    const { access_token: device } = await app.deviceLogin(owner);
     const key = async (scope: string) => (await createdKey(app, owner, { scope })).key;
-    const run = await newRun({ scope: 'profile' }, owner);
+    const run = async (wants: object) => (await newRun(wants, owner)).access_token;
+    const runs = [await run({ scope: 'profile' }), await run({ resource: tickets })] as const;
     for (const [token, expected] of [
-      [(await app.deviceLogin(owner)).access_token, '200'],
-      [await key('*'), '400 invalid_scope'],
+      [named, '200'],
+      [device, '200'],
+      [await key('identity'), '200'],
       [await key('* identity'), '200'],
-      [run.access_token, '400 invalid_scope'],
-    ] as const)
-      expect(outcome(await exchange(app, token, { scope: 'identity' }))).toBe(expected);
+      [await key('*'), '400 invalid_scope'],
+      [runs[0], '400 invalid_scope'],
+    ] as const) {
+      expect(outcome(await ask(token))).toBe('403 insufficient_scope');
+      const made = await exchange(app, token, { scope: 'identity' });
+      expect(outcome(made)).toBe(expected);
+      if (made.status === 200) await identity(made.body.access_token);
+    }
+    expect(outcome(await ask(runs[1]))).toBe('403 insufficient_scope');
   });
 
   test('are for listed audiences alone, as they are spelled, and for no service', async () => {
