@@ -20,15 +20,8 @@ const attackersNetwork = '198.51.100.9';
 const peoplesNetwork = '192.0.2.77';
 const hostile = 'https://evil.example';
 
-/** What a person can tell after doing what the link asks. */
-interface Aftermath {
-  /** The address bar. */
-  readonly address: string;
-  /** The text of the page. */
-  readonly page: string;
-  /** What a program on the person's own computer receives. */
-  readonly program: string;
-}
+/** What is there after a person has done what the link asks: what address bar and page show, and what a program on their computer receives. */
+type Aftermath = Readonly<Record<'shown' | 'received', string>>;
 
 /** What the attacker made at a click: the page that the person is led to, and a try at the session. */
 interface Lure {
@@ -46,7 +39,7 @@ const relayedDeviceCode: Kit = async (t) => {
     obey: async ({ access_token: token }) => {
       const json = { user_code };
       const { text } = await t.ask('POST', '/device/approve', { json, token, peer: peoplesNetwork });
-      return { address: verification_uri_complete, page: text, program: '' };
+      return { shown: `${verification_uri_complete} ${text}`, received: '' };
     },
     take: async (told) => {
       const [confirmation_code] = /\b\d{6}\b/.exec(told) ?? [];
@@ -76,8 +69,8 @@ const relayedAuthorization: Kit = async (t, click) => {
         scope: verified.body.scope ?? '*',
       });
       const { form_post, redirect } = approved.body;
-      const address = redirect ?? form_post?.action ?? authorizePath(request);
-      return { address, page: '', program: form_post?.fields.code ?? '' };
+      const shown = redirect ?? form_post?.action ?? authorizePath(request);
+      return { shown, received: form_post?.fields.code ?? '' };
     },
     take: async (told) => {
       const [code] = /lk_ac_[\w-]+/.exec(told) ?? [];
@@ -105,36 +98,33 @@ const hostileServer: Kit = async (t, click) => {
   });
   const started = click % 3 === 0 ? startDeviceLogin(api) : startBrowserLogin(api);
   if ((await codeOf(started)) !== 'no error') return undefined;
-  return { obey: async () => ({ address: '', page: '', program: '' }), take: async () => true };
+  return { obey: async () => ({ shown: '', received: '' }), take: async () => true };
 };
 
-const says = {
-  nothing: () => '',
-  'the address bar': ({ address }: Aftermath) => address,
-  'what the page shows': ({ page }: Aftermath) => page,
-  "what the attacker's program receives": ({ program }: Aftermath) => program,
+/** What people tell the attacker. */
+const tales = {
+  'tell nothing': () => '',
+  'tell what page and address bar show': ({ shown }: Aftermath) => shown,
+  "installed the attacker's program": ({ received }: Aftermath) => received,
 };
 
-/** Nothing here stops a person who installs the attacker's program, which one request in six has in mind. */
+/** Nothing here stops a program that the person installed, which one request in six has in mind. */
 const installed = Math.ceil(people / requests.length);
 const modes = ['open', 'confirm', 'off'] as const;
 /** The sessions that the attacker gets in each mode. */
-const figures: readonly [string, Kit, keyof typeof says, Record<(typeof modes)[number], number>][] = [
-  ['relayed device code', relayedDeviceCode, 'nothing', { open: people, confirm: 0, off: 0 }],
+const figures: readonly [string, Kit, keyof typeof tales, open: number, confirm: number, off: number][] = [
+  ['relayed device code', relayedDeviceCode, 'tell nothing', people, 0, 0],
+  ['relayed device code', relayedDeviceCode, 'tell what page and address bar show', people, people, 0],
+  ['relayed authorization', relayedAuthorization, 'tell what page and address bar show', 0, 0, 0],
   [
-    'relayed device code',
-    relayedDeviceCode,
-    'what the page shows',
-    { open: people, confirm: people, off: 0 },
+    'relayed authorization',
+    relayedAuthorization,
+    "installed the attacker's program",
+    installed,
+    installed,
+    installed,
   ],
-  ['relayed authorization', relayedAuthorization, 'nothing', { open: 0, confirm: 0, off: 0 }],
-  ['relayed authorization', relayedAuthorization, 'the address bar', { open: 0, confirm: 0, off: 0 }],
-  ['relayed authorization', relayedAuthorization, 'what the page shows', { open: 0, confirm: 0, off: 0 }],
-  [
-    ...(['relayed authorization', relayedAuthorization, "what the attacker's program receives"] as const),
-    { open: installed, confirm: installed, off: installed },
-  ],
-  ['hostile server', hostileServer, 'nothing', { open: 0, confirm: 0, off: 0 }],
+  ['hostile server', hostileServer, 'tell nothing', 0, 0, 0],
 ];
 
 describe.each(modes)('with LATCHKEY_DEVICE_LOGIN=%s', (mode) => {
@@ -144,16 +134,17 @@ describe.each(modes)('with LATCHKEY_DEVICE_LOGIN=%s', (mode) => {
     for (let person = 0; person < people; person++) logins.push(await t.login(newAddress()));
   });
 
-  for (const [what, kit, told, expected] of figures)
-    test(`a ${what} of ${people} people who tell ${told} gets ${expected[mode]} sessions`, async () => {
+  for (const [what, kit, tale, ...expected] of figures) {
+    const count = expected[modes.indexOf(mode)]!;
+    test(`a ${what} of ${people} people who ${tale} gets ${count} sessions`, async () => {
       let sessions = 0;
       for (const [click, tokens] of logins.entries()) {
         const lure = await kit(t, click);
-        const aftermath = await lure?.obey(tokens);
-        if (lure && aftermath && (await lure.take(says[told](aftermath)))) sessions++;
+        if (lure && (await lure.take(tales[tale](await lure.obey(tokens))))) sessions++;
       }
-      expect(sessions).toBe(expected[mode]);
+      expect(sessions).toBe(count);
     });
+  }
 });
 
 test('in a browser, the way back to a computer where nothing listens shows no code', async () => {
