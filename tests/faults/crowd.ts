@@ -1,11 +1,10 @@
 // Everybody who uses the service while faults come and go.
 
 import type { Verifier } from '../../packages/client/src/verify.ts';
-import { mailIdOf } from './mails.ts';
 import { Person } from './person.ts';
 import type { LiveToken } from './recorder.ts';
 import { type FeedReader, verifyAtService } from './services.ts';
-import { anyAddress, ask, askWith, type World } from './world.ts';
+import { anyAddress, ask, askWith, requestMail, type World } from './world.ts';
 
 const people = 6;
 const checkers = 2;
@@ -33,19 +32,6 @@ export async function verify(world: World, token: LiveToken, tries = 1): Promise
     if (outcome === 'done' || code === 'invalid_token') return;
     await Bun.sleep(pauseMs);
   }
-}
-
-/** Requests an email, and records that it was promised. */
-async function requestMail(world: World, address: string, client?: string) {
-  const asked = await ask(
-    world,
-    'email request',
-    (api) => api.call('requestMagicLink', { body: { email: address } }),
-    client,
-  );
-  const { result, sentAt } = asked;
-  if (result) world.recorder.promisedMails.push({ id: mailIdOf(result.request), address, sentAt });
-  return asked;
 }
 
 /** Requests emails to addresses that nobody signs in to, so that nothing makes them useless. */

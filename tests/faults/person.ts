@@ -7,11 +7,11 @@ import { operations } from '@latchkey/client/operations';
 import type { IssuedToken, TokenSet } from '@latchkey/contract/tokens';
 import { type Authenticator, createAuthenticator } from '#support/authenticator.ts';
 import { exchangeForm } from '#support/http.ts';
-import type { StartedSession } from './history.ts';
+import type { End, StartedSession } from './history.ts';
 import { findMail, mailIdOf } from './mails.ts';
 import type { LiveToken } from './recorder.ts';
 import { origin } from './site.ts';
-import { type Asked, anyAddress, ask, askWith, type World } from './world.ts';
+import { type Asked, anyAddress, ask, askWith, requestMail, type World } from './world.ts';
 
 /** A session with its tokens. */
 interface Held {
@@ -114,21 +114,14 @@ export class Person {
 
   /** Requests an email and uses its link or its code. */
   async signIn(): Promise<void> {
-    const { recorder, random } = this.#world;
-    const address = this.#email;
-    const requested = await ask(this.#world, 'email request', (api) =>
-      api.call('requestMagicLink', { body: { email: address } }),
-    );
-    if (requested.code === 'rate_limited') return this.#startAnew();
-    if (!requested.result) return;
-    const { request } = requested.result;
-    const id = mailIdOf(request);
-    recorder.promisedMails.push({ id, address, sentAt: requested.sentAt });
-    const mail = await this.#mail(id);
-    if (!mail) return;
+    const { random } = this.#world;
+    const { id, code, result } = await requestMail(this.#world, this.#email);
+    if (code === 'rate_limited') return this.#startAnew();
+    const mail = id && (await this.#mail(id));
+    if (!mail || !result) return;
     const byCode = random.oneIn(3);
-    const body = byCode ? { request, code: mail.code } : { token: mail.token };
-    const redeemed = { kind: byCode ? 'email code' : 'link', credential: `mail ${id}`, group: address };
+    const body = byCode ? { request: result.request, code: mail.code } : { token: mail.token };
+    const redeemed = { kind: byCode ? 'email code' : 'link', credential: `mail ${id}`, group: this.#email };
     const clients = mail.copies > 1 || random.oneIn(4) ? 2 : 1;
     const sessions = await this.#redeem({ ...redeemed, clients }, (api) =>
       api.call('verifyMagicLink', { body }),
@@ -323,12 +316,9 @@ export class Person {
     this.#world.recorder.reads.push({ account, version, node, sentAt, endedAt });
   }
 
-  #ended(
-    how: 'own' | 'form' | 'theft',
-    { account, id: session }: StartedSession,
-    asked: Asked<unknown>,
-  ): void {
+  #ended(how: End['how'], { account, id }: StartedSession, asked: Asked<unknown>): void {
     const { sentAt, endedAt, outcome } = asked;
+    const session = how === 'all' ? undefined : id;
     this.#world.recorder.ended({ how, account, session, sentAt, endedAt, outcome });
   }
 
@@ -349,10 +339,9 @@ export class Person {
 
   async #endAll(held: Held): Promise<void> {
     this.#forgetAll();
-    const account = this.#account;
-    const { sentAt, endedAt, outcome } = await this.#askWith(held, 'revoke all', (api, accessToken) =>
+    const asked = await this.#askWith(held, 'revoke all', (api, accessToken) =>
       api.call('revoke', { accessToken }),
     );
-    this.#world.recorder.ended({ how: 'all', account, session: undefined, sentAt, endedAt, outcome });
+    this.#ended('all', held.session, asked);
   }
 }

@@ -2,6 +2,7 @@
 
 import type { Api } from '@latchkey/client/api';
 import type { Random } from '#support/random.ts';
+import { mailIdOf } from './mails.ts';
 import { apiOf } from './node.ts';
 import type { LiveToken, Recorder, Seen } from './recorder.ts';
 import type { Site } from './site.ts';
@@ -55,4 +56,14 @@ export async function askWith<T>(
       ...{ by: 'node', name, session: session.id, sentAt, endedAt, isAccepted: outcome === 'done' },
     });
   return asked;
+}
+
+/** Requests an email, and records that it was promised. */
+export async function requestMail(world: World, email: string, address?: string) {
+  const send = (api: Api) => api.call('requestMagicLink', { body: { email } });
+  const asked = await ask(world, 'email request', send, address);
+  const { result, sentAt } = asked;
+  const id = result && mailIdOf(result.request);
+  if (id !== undefined) world.recorder.promisedMails.push({ id, address: email, sentAt });
+  return { ...asked, id };
 }

@@ -1,12 +1,14 @@
-// Held polls over real connections: clients that go away, a service that stops, and many at once.
+// Held polls over real connections: clients that go away, a service that stops, and many at once. That a decision on one node
+// ends a poll on another is in sign-in/device/held-polls.test.ts.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { loginByMail, request } from '#support/http.ts';
 import { isLong } from '#support/long.ts';
 import { startPostgres } from '#support/postgres.ts';
 import { startService, type TestService } from '#support/service.ts';
+import { shared } from '#support/shared.ts';
 import { until } from '#support/until.ts';
 import { openExistingDatabase } from '../../packages/server/src/platform/database/database.ts';
 import { createLogger } from '../../packages/server/src/platform/telemetry/log.ts';
@@ -62,26 +64,6 @@ async function untilHeld({ env }: TestService, count: number): Promise<void> {
   await db.close();
 }
 
-let nodes: TestService[];
-let token: string;
-beforeAll(async () => {
-  const databaseUrl = await (await startPostgres()).createDatabase();
-  nodes = await Promise.all([1, 2].map(() => startService({ databaseUrl })));
-  ({ access_token: token } = await loginByMail(nodes[0]!.url, 'ada@example.com'));
-});
-afterAll(async () => {
-  for (const node of nodes) await node.stop();
-});
-
-test('a decision on one node ends a poll that another node holds', async () => {
-  const device = await start(nodes[0]!);
-  const held = await hold(nodes[0]!, device.device_code);
-  await untilHeld(nodes[0]!, 1);
-  await approve(nodes[1]!, token, device);
-  expect(await held.answer).toStartWith('HTTP/1.1 200 OK');
-  held.socket.destroy();
-});
-
 test('a node that is killed leaves nothing behind that keeps its device from signing in', async () => {
   const databaseUrl = await (await startPostgres()).createDatabase();
   const [killed, other] = await Promise.all([1, 2].map(() => startService({ databaseUrl })));
@@ -95,17 +77,19 @@ test('a node that is killed leaves nothing behind that keeps its device from sig
   await other!.stop();
 });
 
+const service = shared(() => startService());
+
 test.each(['end', 'destroy', 'resetAndDestroy'] as const)(
   'a held poll whose client closes its connection (%s) redeems nothing',
   async (close) => {
-    const [node] = nodes;
-    const device = await start(node!);
-    const { socket } = await hold(node!, device.device_code);
-    await untilHeld(node!, 1);
+    const { access_token: token } = await loginByMail(service.url, `${close}@example.com`);
+    const device = await start(service);
+    const { socket } = await hold(service, device.device_code);
+    await untilHeld(service, 1);
     socket[close]();
-    await untilHeld(node!, 0);
-    await approve(node!, token, device);
-    expect((await poll(node!, device)).status).toBe(200);
+    await untilHeld(service, 0);
+    await approve(service, token, device);
+    expect((await poll(service, device)).status).toBe(200);
   },
 );
 

@@ -1,11 +1,10 @@
-// A log collector follows the security log of a running service: it is stopped and started again, and the database goes
-// away and comes back.
+// A log collector follows the security log of a running service: it is stopped and started again, and a database on PostgreSQL
+// goes away and comes back.
 
 import { expect, test } from 'bun:test';
 import { spawn } from 'bun';
 import { startFaultProxy } from '#support/fault-proxy.ts';
 import { loginByMail } from '#support/http.ts';
-import { processDialects } from '#support/long.ts';
 import { startPostgres } from '#support/postgres.ts';
 import {
   linesIn,
@@ -28,32 +27,30 @@ async function printed(follow: RunningOperator, count: number) {
   return { types: events.map(({ type }) => type), position: String(events.at(-1).position) };
 }
 
-for (const dialect of processDialects) {
-  test(`a collector that is stopped and started again gets every event (${dialect})`, async () => {
-    const service = await startService({ dialect });
-    await loginByMail(service.url, 'ada@example.com');
-    const first = startOperator(service.env, 'events', 'follow');
-    await printed(first, 2);
-    await loginByMail(service.url, 'eve@example.com');
-    const before = await printed(first, 4);
-    expect(before.types).toEqual(['account_created', 'login', 'account_created', 'login']);
-    first.kill('SIGTERM');
-    expect(await first.exited).toBe(0);
+test('a collector that is stopped and started again gets every event', async () => {
+  const service = await startService();
+  await loginByMail(service.url, 'ada@example.com');
+  const first = startOperator(service.env, 'events', 'follow');
+  await printed(first, 2);
+  await loginByMail(service.url, 'eve@example.com');
+  const before = await printed(first, 4);
+  expect(before.types).toEqual(['account_created', 'login', 'account_created', 'login']);
+  first.kill('SIGTERM');
+  expect(await first.exited).toBe(0);
 
-    await loginByMail(service.url, 'ada@example.com');
-    const second = startOperator(service.env, 'events', 'follow', '--after', before.position);
-    await printed(second, 1);
-    await loginByMail(service.url, 'eve@example.com');
-    expect((await printed(second, 2)).types).toEqual(['login', 'login']);
-    second.kill('SIGINT');
-    expect(await second.exited).toBe(0);
+  await loginByMail(service.url, 'ada@example.com');
+  const second = startOperator(service.env, 'events', 'follow', '--after', before.position);
+  await printed(second, 1);
+  await loginByMail(service.url, 'eve@example.com');
+  expect((await printed(second, 2)).types).toEqual(['login', 'login']);
+  second.kill('SIGINT');
+  expect(await second.exited).toBe(0);
 
-    const { refused } = operatorOn(service.env);
-    await refused(['events', 'follow', '--after', '1000'], 1, 'No event has the position 1000 yet');
-    for (const after of ['-1', '1.5', 'x'])
-      await refused(['events', 'follow', `--after=${after}`], 2, 'It must be a whole number');
-  });
-}
+  const { refused } = operatorOn(service.env);
+  await refused(['events', 'follow', '--after', '1000'], 1, 'No event has the position 1000 yet');
+  for (const after of ['-1', '1.5', 'x'])
+    await refused(['events', 'follow', `--after=${after}`], 2, 'It must be a whole number');
+});
 
 test('a collector that closes the pipe ends the command, without an error; output that cannot be written is a sentence', async () => {
   const service = await startService();
