@@ -128,7 +128,7 @@ test('an ended login is status 3, until its person signs in again', async () => 
 
 test('--ask waits for a word on the terminal, once for each scope', async () => {
   const terminal = openTerminal(home, [program, 'agent', '--ask']);
-  const [, address = ''] = await terminal.shows(/^LATCHKEY_AGENT=(\S+)/m);
+  const [, address = ''] = await terminal.shows(/^LATCHKEY_AGENT=(\S+)\r$/m);
   const agent = await connectAgent(address);
   const denied = codeOf(agent.token({ scope: 'email' }));
   await terminal.shows(/A program wants email\. Allow it\? \[y\/N\] $/);
@@ -148,25 +148,27 @@ test.skipIf(process.platform !== 'linux')(
   '--ask asks on no terminal that another program can type on or write to',
   async () => {
     const agent = `${program} agent --ask`;
+    // Longer than this test may take.
+    const living = 'sleep 600';
     /** Kills the process whose number the terminal shows. */
     const killShown = async (terminal: Terminal) =>
-      process.kill(Number((await terminal.shows(/^sharer (\d+)/m))[1]), 'SIGKILL');
-    for (const sharer of ['sleep 60', 'setsid sleep 60', 'setsid sleep 60 </dev/null >/dev/null']) {
+      process.kill(Number((await terminal.shows(/^sharer (\d+)\r$/m))[1]), 'SIGKILL');
+    for (const sharer of [living, `setsid ${living}`, `setsid ${living} </dev/null >/dev/null`]) {
       const terminal = openTerminal(home, ['sh', '-c', `${sharer} & echo sharer $!; exec ${agent}`]);
       expect(await terminal.exited).toBe(2);
       expect(terminal.screen()).toMatch(/Another program uses this terminal: \w+ \(\d+\)\./);
       await killShown(terminal);
     }
-    const alone = `setsid sh -c ': >alone; exec sleep 60' <&- >&- 2>&- & echo sharer $!; until [ -e alone ]; do sleep 0.01; done`;
+    const alone = `setsid sh -c ': >alone; exec ${living}' <&- >&- 2>&- & echo sharer $!; until [ -e alone ]; do sleep 0.01; done`;
     const detached = openTerminal(home, ['sh', '-c', `${alone}; exec ${agent}`]);
     await detached.shows(/^LATCHKEY_AGENT=/m);
     await killShown(detached);
     await detached.interrupt();
 
-    const script = `exec 3<&0; trap 'sleep 60 & echo sharer $!' USR1; echo shell $$; ${agent} <&3 & while wait; [ $? -gt 128 ]; do :; done`;
+    const script = `exec 3<&0; trap '${living} & echo sharer $!' USR1; echo shell $$; ${agent} <&3 & while wait; [ $? -gt 128 ]; do :; done`;
     const terminal = openTerminal(home, ['sh', '-c', script]);
-    const [, shell] = await terminal.shows(/^shell (\d+)/m);
-    const [, address = ''] = await terminal.shows(/^LATCHKEY_AGENT=(\S+)/m);
+    const [, shell] = await terminal.shows(/^shell (\d+)\r$/m);
+    const [, address = ''] = await terminal.shows(/^LATCHKEY_AGENT=(\S+)\r$/m);
     const client = await connectAgent(address);
     process.kill(Number(shell), 'SIGUSR1');
     await terminal.shows(/^sharer /m);
@@ -295,7 +297,9 @@ describe('agent run', () => {
   });
 
   test('leaves Ctrl-C to the terminal, which sends it to the program, too', async () => {
-    const script = 'trap "echo got INT" INT; echo up; for i in $(seq 40); do sleep 0.05; done; echo done';
+    // Would the agent pass the signal on, it would have done so before it answers.
+    const script =
+      'trap "echo got INT; got=1" INT; echo up; until [ $got ]; do sleep 0.05; done; latchkey token; echo done';
     const command = [program, 'agent', 'run', '--scope', 'profile', '--', 'sh', '-c', script];
     const terminal = openTerminal(home, command);
     await terminal.shows(/up/);

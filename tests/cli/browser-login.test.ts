@@ -58,7 +58,7 @@ test('a terminal on a machine with a browser opens it, and takes the approval by
   const { home, login, opened } = machine();
   const terminal = login('--device-name', 'workshop');
   const link = await linkOf(terminal);
-  await terminal.shows(/Waiting for your browser \(4:5\d\)/);
+  await terminal.shows(/Waiting for your browser \([0-4]:[0-5]\d\)/);
   expect(Bun.stripANSI(terminal.screen()).split('\r\n')).toContain(link.href);
   await page.goto(link.href);
   await page.getByText('workshop').waitFor();

@@ -18,6 +18,7 @@ import { startProgram, type TestProgram } from '#support/program.ts';
 import { reservePort } from '#support/reserved-port.ts';
 import { registerService, startService, type TestService } from '#support/service.ts';
 import { until } from '#support/until.ts';
+import { linesOf } from '#support/worker.ts';
 
 const redirectUri = 'http://127.0.0.1/callback';
 const port = reservePort();
@@ -187,9 +188,9 @@ test("the protocol's own conformance suite finds no fault with the authorization
     { stdout: 'pipe', stderr: 'inherit' },
   );
   let output = '';
-  for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
-    output += chunk;
-    const link = /^http\S+\/authorize\?\S+$/m.exec(chunk)?.[0];
+  for await (const line of linesOf(child.stdout)) {
+    output += `${line}\n`;
+    const link = /^http\S+\/authorize\?\S+$/.exec(line)?.[0];
     if (link) await fetch(await approve(new URL(link)));
   }
   // biome-ignore lint/suspicious/noConsole: the suite's own words about each scenario

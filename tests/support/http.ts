@@ -112,8 +112,11 @@ export async function denyDevice(
   await api.call('denyDevice', { accessToken: token, body: { user_code }, headers });
 }
 
-/** The refreshes that the service at `url` has answered so far, by outcome. */
-async function refreshes(url: string): Promise<Record<string, number>> {
+/**
+ * The refreshes that the service at `url` has answered since it started, by outcome. Its log says so, too, but only a few milliseconds
+ * later.
+ */
+export async function refreshesSoFar(url: string): Promise<Record<string, number>> {
   const text = await (await fetch(`${url}/metrics`)).text();
   const counts = text.matchAll(/^latchkey_refreshes_total\{outcome="(\w+)"\} (\d+)$/gm);
   return Object.fromEntries([...counts].map(([, outcome, count]) => [outcome!, Number(count)]));
@@ -124,9 +127,9 @@ export async function refreshesDuring(
   url: string,
   work: () => Promise<void>,
 ): Promise<Record<string, number>> {
-  const before = await refreshes(url);
+  const before = await refreshesSoFar(url);
   await work();
-  const counts = Object.entries(await refreshes(url)).map(
+  const counts = Object.entries(await refreshesSoFar(url)).map(
     ([outcome, count]) => [outcome, count - (before[outcome] ?? 0)] as const,
   );
   const seen = Object.fromEntries(counts.filter(([, count]) => count > 0));

@@ -79,7 +79,8 @@ export async function startService(options: ServiceOptions = {}) {
     return child.exited;
   };
 
-  const readyLine = () => linesIn(stdout()).find((line) => line.includes('"msg":"Latchkey is ready"'));
+  const readyLine = () =>
+    completeLinesIn(stdout()).find((line) => line.includes('"msg":"Latchkey is ready"'));
   await untilIt(() => readyLine() !== undefined || hasExited(), 'to start');
   const ready = readyLine();
   if (ready === undefined) {
@@ -95,8 +96,8 @@ export async function startService(options: ServiceOptions = {}) {
     directory,
     /** Its environment, for `runOperator`. */
     env: { ...env, PORT } as Readonly<Record<string, string>>,
-    /** The lines of its standard output so far. */
-    logs: () => linesIn(stdout()),
+    /** The complete lines of its standard output so far. Unless it has stopped, the last ones may be missing. */
+    logs: () => completeLinesIn(stdout()),
     stderr,
     /** Sends SIGTERM and resolves with the exit code. */
     stop: async () => {
@@ -162,6 +163,9 @@ export function operatorOn(env: Readonly<Record<string, string>>) {
 
 export const linesIn = (text: string): string[] => text.split('\n').filter(Boolean);
 
+/** Of a process that still runs: what has been read of its last line may be a part. */
+const completeLinesIn = (text: string): string[] => text.split('\n').slice(0, -1);
+
 class Collected implements TextStream {
   text = '';
   write(text: string, done?: () => void): void {
@@ -224,7 +228,7 @@ export function startOperator(env: Readonly<Record<string, string>>, ...args: st
   const { child, stdout, stderr } = launchOperator(env, [...serverProgram, ...args]);
   return {
     /** The complete lines of its standard output so far. */
-    lines: () => stdout().split('\n').slice(0, -1),
+    lines: () => completeLinesIn(stdout()),
     stderr,
     kill: (signal: 'SIGTERM' | 'SIGINT') => child.kill(signal),
     exited: child.exited,
