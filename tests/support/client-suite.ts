@@ -53,13 +53,14 @@ export async function runSuite({ server, tokens, other, serviceKey }: SuiteOptio
   const [second] = renewed;
   await session.renew(second!);
 
-  const foreign = createApi({ server: other, timeoutMs: 300 });
+  const foreign = createApi({ server: other });
   const unreachable = createApi({ server: 'http://127.0.0.1:1' });
   const controller = new AbortController();
   const aborted = codeOf(foreign.send('/never', { signal: controller.signal }, 60_000));
   controller.abort();
 
-  const verifier = serviceKey && createVerifier({ server, serviceKey, feed: true });
+  // A stall of the machine must not end a request.
+  const verifier = serviceKey && createVerifier({ server, serviceKey, feed: true, timeoutMs: 60_000 });
   const token = await session.accessToken();
   const isActive = async () => verifier && (await verifier.verify(token)).active;
   // It asks each time while it does not follow the feed, or is late to read it.
@@ -85,7 +86,7 @@ export async function runSuite({ server, tokens, other, serviceKey }: SuiteOptio
     namesTheRequest: await api
       .call('getProfile', { accessToken: 'lk_at_wrong' })
       .catch((error) => error instanceof LatchkeyError && typeof error.requestId === 'string'),
-    neverAnswers: await codeOf(foreign.send('/never', {})),
+    neverAnswers: await codeOf(foreign.send('/never', {}, 300)),
     redirects: await codeOf(foreign.send('/redirect', {})),
     isNoLatchkey: await codeOf(foreign.send('/', {})),
     unreachable: await codeOf(unreachable.call('getProfile')),
