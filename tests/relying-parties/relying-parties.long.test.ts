@@ -24,6 +24,8 @@ let userId: string;
 beforeAll(async () => {
   token = (await loginByMail(service.url, email)).access_token;
   userId = (await request(service.url, 'GET', '/me', { token })).body.id;
+  for (const kind of kinds.filter(({ isInstalled }) => isInstalled))
+    parties.set(kind.name, await startParty(service, kind));
 });
 afterAll(async () => {
   await Promise.all([...parties.values()].map((party) => party.stop()));
@@ -62,9 +64,8 @@ for (const kind of kinds) {
   const skipped = kind.isInstalled ? '' : ': skipped, because it is not installed';
   describe.skipIf(!kind.isInstalled)(`${kind.name}${skipped}`, () => {
     let party: RelyingParty;
-    beforeAll(async () => {
-      party = await startParty(service, kind);
-      parties.set(kind.name, party);
+    beforeAll(() => {
+      party = parties.get(kind.name)!;
     });
 
     test('signs people in', async () => {

@@ -9,7 +9,7 @@ const html = '<!doctype html><title>Welcome</title>';
 /** Starts all servers. */
 export async function setScene() {
   const service = await startService({
-    env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_DEVICE_CODE_TTL: '20' },
+    env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' },
   });
   const brief = await startService({ env: { LATCHKEY_REFRESH_IDLE_TTL: '1' } });
   const foreign = {
