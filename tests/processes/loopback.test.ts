@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { latchkeyProcess, listener, newHome, runIn, storeLogin } from '#support/cli.ts';
 import { findNode } from '#support/node.ts';
 import { runOperatorProcess, startService } from '#support/service.ts';
+import { until } from '#support/until.ts';
 import { runtimes, startWorker } from '#support/worker.ts';
 
 const refusal = { error: 'invalid_token', error_description: 'No.', request_id: 'r' };
@@ -36,7 +37,10 @@ test('neither do the command line and the program of the operator', async () => 
   expect((await latchkeyProcess(home, 'whoami')).stdout).toContain('ada@example.com');
   expect((await latchkeyProcess(home, 'doctor')).stdout).toContain('; not used for a server on this machine');
   for (const command of ['health', 'doctor'])
-    expect((await runOperatorProcess({ ...service.env, ...proxy.env }, command)).code).toBe(0);
+    await until(
+      async () => (await runOperatorProcess({ ...service.env, ...proxy.env }, command)).code === 0,
+      `${command} to find the service`,
+    );
   expect(proxy.received).toEqual([]);
 });
 

@@ -34,7 +34,8 @@ const failed = (text: string): Check => ({ state: 'failed', text });
 
 /** With a larger difference, codes and links expire noticeably too early or too late. */
 const maxClockDifferenceMs = 2_000;
-const serviceTimeoutMs = 2_000;
+/** A busy service is running all the same; one that does not listen is noticed at once. */
+const serviceTimeoutMs = 20_000;
 
 async function checkStore(config: Config, nodes: number): Promise<Check[]> {
   try {
