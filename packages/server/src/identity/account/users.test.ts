@@ -6,7 +6,7 @@ import { onBothDatabases } from '#support/app.ts';
 import { fresh } from '#support/shared.ts';
 import { deleteAccount } from '../../whole-account/personal-data.ts';
 import { setDisabled } from './account.ts';
-import { listUsers } from './users.ts';
+import { countAccounts, listUsers } from './users.ts';
 
 onBothDatabases('users for services', (open) => {
   const t = fresh(open);
@@ -130,5 +130,49 @@ onBothDatabases('users for services', (open) => {
         /Seq Scan on (users|sessions|events|outbox)|Sort|SCAN (users|sessions|events|outbox)|TEMP B-TREE/,
       );
     }
+  });
+});
+
+onBothDatabases('an address with an international domain', (open) => {
+  const app = fresh(open);
+  const typed = 'Ada@B\u00fccher.example';
+  const ascii = 'ada@xn--bcher-kva.example';
+
+  test('is kept as first typed; its U-label and A-label sign in to one account, and find it', async () => {
+    const profile = async (email: string) => {
+      const { access_token: token } = await app.login(email);
+      return (await app.ask('GET', '/me', { token })).body;
+    };
+    const { id, email: kept } = await profile(typed);
+    expect(kept).toBe(typed);
+    for (const email of [ascii, 'ADA@b\u00fccher.EXAMPLE'])
+      expect(await profile(email)).toMatchObject({ id, email: typed });
+    const headers = { Authorization: await app.serviceAuthorization('users') };
+    for (const email of [typed, ascii])
+      expect((await app.ask('POST', '/users/lookup', { json: { email }, headers })).body.id).toBe(id);
+    for (const search of ['B\u00fccher', 'b\u00fcch', 'xn--bcher', 'ada@'])
+      expect((await listUsers(app.ctx, { search, limit: 9 })).users.map((user) => user.id)).toEqual([id]);
+  });
+});
+
+onBothDatabases('the census', (open) => {
+  test('counts all accounts and the sign-ins that are active, page by page', async () => {
+    const t = await open();
+    const count = (limit: number) => countAccounts(t.ctx, undefined, { limit, restFactor: 0 });
+    expect(await count(2)).toEqual({ accounts: 0, sessions: 0 });
+    const people = [];
+    for (const name of ['a', 'b', 'c', 'd', 'e']) people.push(await t.login(`${name}@example.com`));
+    await t.deviceLogin(people[0]!);
+    for (const limit of [1, 2, 5, 100]) expect(await count(limit)).toEqual({ accounts: 5, sessions: 6 });
+    await t.ask('POST', '/revoke', { token: people[0]!.access_token });
+    await t.ask('POST', '/revoke?scope=session', { token: people[1]!.access_token });
+    await setDisabled(t.ctx, 'c@example.com', true);
+    expect(await count(2)).toEqual({ accounts: 5, sessions: 2 });
+    t.pass(31 * 86_400);
+    expect(await count(2)).toEqual({ accounts: 5, sessions: 0 });
+    const stopped = new AbortController();
+    stopped.abort();
+    expect(await countAccounts(t.ctx, stopped.signal, { limit: 1, restFactor: 0 })).toBeUndefined();
+    await t.close();
   });
 });

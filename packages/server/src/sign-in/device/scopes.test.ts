@@ -1,8 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { deviceCodeGrantType } from '@latchkey/contract/tokens';
 import { outcome } from '#support/account.ts';
 import { openApp, type Tokens } from '#support/app.ts';
-import { type DeviceCodes, decideDevice, pollDevice, startDevice } from '#support/devices.ts';
+import { type DeviceCodes, decideDevice, startDevice } from '#support/devices.ts';
 import { loggedEvents } from '#support/security-log.ts';
 import { declareService } from '#support/services.ts';
 import { shared } from '#support/shared.ts';
@@ -27,7 +26,6 @@ describe('the scope and resource of a device sign-in', () => {
   });
 
   const start = (json: object = {}) => startDevice(app, json);
-  const approve = (codes: DeviceCodes) => decideDevice(app, 'approve', codes, approver);
   /** What a device asks for, as its approver sees it. */
   const asked = async (codes: DeviceCodes) => {
     const { scope, scopes, resource } = (await decideDevice(app, 'verify', codes, approver)).body;
@@ -38,7 +36,7 @@ describe('the scope and resource of a device sign-in', () => {
     const send = (members: Record<string, string>) =>
       app.ask('POST', '/device', dialect === 'JSON' ? { json: members } : { form: members });
 
-    // What is malformed, unknown or withdrawn: tests/invariants/properties.test.ts and services/declarations.test.ts.
+    // What else polls for, and what is malformed, unknown or withdrawn: tests/invariants/properties.test.ts and services/declarations.test.ts.
     test.each([
       ['authorization details', { authorization_details: '[{"type":"a"}]' }, 'invalid_request'],
       ['a malformed name', { scope: 'profile Email' }, 'invalid_scope'],
@@ -76,42 +74,13 @@ describe('the scope and resource of a device sign-in', () => {
     });
   });
 
-  test.each([
-    ['nothing', {}],
-    ['everything', { scope: '*' }],
-    ['everything and more', { scope: 'profile *' }],
-  ])('a device that asks for %s asks for everything that the user can do', async (_, members) => {
-    expect(await asked(await start(members))).toEqual({
-      scope: '*',
-      scopes: [{ name: '*', description: 'Everything you can do', service: null }],
-      resource: null,
-    });
-  });
-
-  test('repeating a redemption whose response was lost returns the same scope', async () => {
-    for (const scope of ['profile', '*']) {
-      const codes = await start({ scope });
-      await approve(codes);
-      const redeem = () => pollDevice(app, codes, { 'Idempotency-Key': 'once' });
-      const first = await redeem();
-      expect([first.body.scope, (await redeem()).body]).toEqual([scope, first.body]);
-    }
-  });
-
-  test('a poll for another scope or resource costs no interval, and learns that the code was denied or has expired', async () => {
-    const [denied, expired] = [await start(), await start()];
-    const poll = async ({ device_code }: DeviceCodes, other: Record<string, string> = {}) => {
-      const form = { grant_type: deviceCodeGrantType, device_code, ...other };
-      return outcome(await app.ask('POST', '/token', { form }));
-    };
-    expect(await poll(denied, { scope: 'profile' })).toBe('400 invalid_scope');
-    expect(await poll(denied, { resource: builds })).toBe('400 invalid_target');
-    expect(await poll(denied)).toBe('400 authorization_pending');
-    await decideDevice(app, 'deny', denied, approver);
-    app.pass(600);
-    expect(await poll(denied, { scope: 'profile' })).toBe('400 access_denied');
-    expect(await poll(expired, { scope: 'profile' })).toBe('400 expired_token');
-    approver = await app.login();
+  test('a device that asks for nothing, for * or for more asks for everything that the user can do', async () => {
+    for (const members of [{}, { scope: '*' }, { scope: 'profile *' }])
+      expect(await asked(await start(members))).toEqual({
+        scope: '*',
+        scopes: [{ name: '*', description: 'Everything you can do', service: null }],
+        resource: null,
+      });
   });
 
   test('the security log shows what the user approved and denied', async () => {
