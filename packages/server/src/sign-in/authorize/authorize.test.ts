@@ -243,7 +243,7 @@ onBothDatabases('authorization requests', (open, dialect) => {
     expect(await approval({}, open.id)).toBe('needed');
   });
 
-  test('approving needs the scope that was shown, and gives no more; denying gives the client access_denied', async () => {
+  test('approving needs the scope that was shown, gives no more, and takes a recent sign-in; any in a browser may look and deny, which gives the client access_denied', async () => {
     const { scope: _, ...request } = commandLineRequest();
     const missing = await asBrowser(app, tokens, 'approve', request);
     expect([outcome(missing), missing.body.form_post]).toEqual(['400 invalid_request', undefined]);
@@ -251,54 +251,36 @@ onBothDatabases('authorization requests', (open, dialect) => {
     const { code = '' } = responseIn(await asBrowser(app, tokens, 'approve', shown));
     const form = { client_id: 'latchkey-cli', redirect_uri: request['redirect_uri'] };
     expect((await redeem(app, code, form)).body.scope).toBe('profile');
+    app.pass(901);
+    expect((await verified(shown)).sign_in_needed).toBe(true);
+    const old = await asBrowser(app, tokens, 'approve', shown);
+    expect(outcome(old)).toBe('401 insufficient_user_authentication');
     const denied = await asBrowser(app, tokens, 'deny', request);
     expect(outcome(denied)).toBe('200');
     expect(responseIn(denied)).toMatchObject({ error: 'access_denied', state: 'a state' });
   });
 
-  test('without a scope a client of a resource gets what its service declares', async () => {
-    const resource = 'https://tickets.example/api';
+  test('without a scope a client of a resource gets what its service declares; a resource without a path may be said with or without its final slash', async () => {
+    const resource = 'https://tickets.example';
     const scopes = ['tickets:read', 'tickets:write'].map((name) => ({ name, sentence: name }));
     await declareService(app.ctx, { name: 'Tickets', resource, scopes });
-    const body = await verified(requestOf(service.id, { scope: undefined, resource }));
-    expect([body.scope, body.resource, body.resource_service]).toEqual([
-      'tickets:read tickets:write',
-      resource,
-      'Tickets',
-    ]);
-    const { access_token, scope } = await appLogin(app, tokens, service, { scope: undefined, resource });
-    expect(scope).toBe('tickets:read tickets:write');
-    expect((await app.ask('GET', '/me', { token: access_token })).status).toBe(403);
-    const none = 'https://nothing.example/';
-    await declareService(app.ctx, { resource: none });
-    const nothing = await verify(requestOf(service.id, { scope: undefined, resource: none }));
-    expect(nothing.body.error).toBe('invalid_scope');
-  });
-
-  test('a resource without a path may be said with or without its final slash', async () => {
-    const scopes = [{ name: 'maps:read', sentence: 'Read maps' }];
-    const resource = 'https://maps.example';
-    await declareService(app.ctx, { resource, scopes });
-    const request = requestOf(service.id, { scope: 'maps:read', resource: `${resource}/` });
-    expect((await verified(request)).resource).toBe(resource);
+    const request = requestOf(service.id, { scope: undefined, resource: `${resource}/` });
+    const scope = 'tickets:read tickets:write';
+    expect(await verified(request)).toMatchObject({ scope, resource, resource_service: 'Tickets' });
     const headers = { Authorization: service.authorization };
     const code = await codeFor(app, tokens, request);
     const { body, status } = await redeem(app, code, { resource: `${resource}/` }, { headers });
-    expect(status).toBe(200);
+    expect([status, body.scope]).toEqual([200, scope]);
+    expect((await app.ask('GET', '/me', { token: body.access_token })).status).toBe(403);
     const form = { grant_type: 'refresh_token', refresh_token: body.refresh_token, resource: `${resource}/` };
     expect((await app.ask('POST', '/token', { form, headers })).status).toBe(200);
-    const wrong = await verify({ ...request, resource: `${resource}/x` });
-    expect(wrong.body.error).toBe('invalid_target');
-  });
-
-  test('only a recent sign-in approves what needs approval; any in a browser may look and deny', async () => {
-    const { id } = await declareService(app.ctx, { name: 'Charts', redirectUris: [redirectUri] });
-    app.pass(901);
-    const request = requestOf(id);
-    expect((await verified(request)).sign_in_needed).toBe(true);
-    const old = await asBrowser(app, tokens, 'approve', request);
-    expect(outcome(old)).toBe('401 insufficient_user_authentication');
-    expect((await asBrowser(app, tokens, 'deny', request)).status).toBe(200);
+    const none = 'https://nothing.example/';
+    await declareService(app.ctx, { resource: none });
+    for (const [wrong, error] of [
+      [none, 'invalid_scope'],
+      [`${resource}/x`, 'invalid_target'],
+    ])
+      expect((await verify({ ...request, resource: wrong! })).body.error).toBe(error);
   });
 
   // How often it is fetched at most is tested in page.test.ts.

@@ -12,7 +12,7 @@ import {
   sessionCookieIn,
 } from '#support/account.ts';
 import { type Ask, onBothDatabases, type TestApp, type Tokens } from '#support/app.ts';
-import { type Algorithm, type Authenticator, base64url, flag } from '#support/authenticator.ts';
+import { type Algorithm, type Authenticator, base64url } from '#support/authenticator.ts';
 import { loggedEvents } from '#support/security-log.ts';
 import { fresh } from '#support/shared.ts';
 
@@ -78,12 +78,6 @@ onBothDatabases('passkeys', (open) => {
     }
   });
 
-  test('browsers ask for a passkey under the name of the product', async () => {
-    const name = '<script>alert(1)</script>';
-    const app = await open({ settings: { LATCHKEY_PRODUCT_NAME: name } });
-    expect<object>((await creationOptions(app, await app.login())).rp).toEqual({ id: 'localhost', name });
-  });
-
   test('the options follow WebAuthn Level 3, and the user handle is one random value per account', async () => {
     const tokens = await app.login();
     const first = await creationOptions(app, tokens);
@@ -139,21 +133,20 @@ onBothDatabases('passkeys', (open) => {
     expect(await spent()).toHaveLength(0);
   });
 
-  test('a new passkey has the requested name, or else the product that its AAGUID names', async () => {
-    const tokens = await app.login();
-    const product = newAuthenticator(app, { aaguid: 'fbfc3007-154e-4ecc-8c0b-6e020557d7bd' });
-    expect((await register(app, tokens, product)).body.name).toBe('Apple Passwords');
-    expect((await addPasskey(app, tokens, product, 'My phone 📱')).body.name).toBe('My phone 📱');
-  });
-
-  test('passkeys are listed newest first, and only their owner can rename and remove them', async () => {
+  test('passkeys have the requested name, or else the product that their AAGUID names; they are listed newest first, and only their owner can rename and remove them', async () => {
     const tokens = await app.login();
     const other = await app.login('eve@example.com');
     const ids: string[] = [];
-    for (const name of ['one', 'two', 'three']) {
-      ids.unshift((await addPasskey(app, tokens, newAuthenticator(app), name)).body.id);
+    const product = newAuthenticator(app, { aaguid: 'fbfc3007-154e-4ecc-8c0b-6e020557d7bd' });
+    for (const name of ['one', 'My phone 📱']) {
+      const { body } = await addPasskey(app, tokens, product, name);
+      expect(body.name).toBe(name);
+      ids.unshift(body.id);
       app.pass(1);
     }
+    const { body: unnamed } = await register(app, tokens, product);
+    expect(unnamed.name).toBe('Apple Passwords');
+    ids.unshift(unnamed.id);
     expect((await listed(app, tokens)).map((record: { id: string }) => record.id)).toEqual(ids);
     expect(await listed(app, other)).toEqual([]);
 
@@ -201,18 +194,6 @@ onBothDatabases('passkeys', (open) => {
     expect((await app.ask('GET', '/me', own)).status).toBe(401);
   });
 
-  test('each sign-in updates the backup state of a synced passkey', async () => {
-    const tokens = await app.login();
-    const authenticator = newAuthenticator(app, { flags: flag.up | flag.uv | flag.be });
-    const { body } = await register(app, tokens, authenticator);
-    expect(body).toMatchObject({ device_type: 'multi_device', backed_up: false });
-    const json = authenticator.get(await requestOptions(app), {
-      flags: flag.up | flag.uv | flag.be | flag.bs,
-    });
-    expect((await postSignIn(app, json)).status).toBe(200);
-    expect((await listed(app, tokens))[0]).toMatchObject({ device_type: 'multi_device', backed_up: true });
-  });
-
   test('account_disabled is only answered to a verified assertion', async () => {
     const tokens = await app.login();
     const authenticator = newAuthenticator(app);
@@ -258,15 +239,18 @@ onBothDatabases('passkeys', (open) => {
     expect(await listed(app, tokens)).toHaveLength(20);
   });
 
-  test('allowed origins can use passkeys and are published to browsers', async () => {
+  test('allowed origins can use passkeys, under the name of the product, and are published to browsers', async () => {
+    const name = '<script>alert(1)</script>';
     const app = await open({
       settings: {
         LATCHKEY_BASE_URL: 'https://auth.example.com',
         LATCHKEY_RP_ID: 'example.com',
         LATCHKEY_ALLOWED_ORIGINS: 'https://app.example.com',
+        LATCHKEY_PRODUCT_NAME: name,
       },
     });
     const tokens = await app.login();
+    expect<object>((await creationOptions(app, tokens)).rp).toEqual({ id: 'example.com', name });
     const authenticator = newAuthenticator(app, { origin: 'https://app.example.com' });
     expect((await register(app, tokens, authenticator)).status).toBe(201);
     expect((await passkeyLogin(app, authenticator)).status).toBe(200);
