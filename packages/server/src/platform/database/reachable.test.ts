@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { reachDeadlineMs, whenReachable } from './database.ts';
+import { postgresServers } from './postgres-primary.ts';
 
 /** Waits for a database that always refuses, while time passes at once. */
 async function wait(reason: string, isWorthwhile: boolean) {
@@ -30,4 +31,17 @@ test('a database out of reach is tried for a minute, in growing pauses, and the 
 
 test('what waiting does not change ends the start at once', async () => {
   expect((await wait('wrong password', false)).pauses).toEqual([]);
+});
+
+test.each([
+  [
+    'postgres://u:a%2Cb@one:5432,[::1]:5433,three/db?sslmode=require',
+    ['one:5432', '[::1]:5433', 'three'].map((host) => `postgres://u:a%2Cb@${host}/db?sslmode=require`),
+  ],
+  ['postgresql://one,two', ['postgresql://one', 'postgresql://two']],
+  ['postgres://u:p,q@one/db', ['postgres://u:p,q@one/db']],
+  ['postgres://one/db?options=a,b', ['postgres://one/db?options=a,b']],
+  ['postgres:///db?host=/run', ['postgres:///db?host=/run']],
+])('%s names the servers %j', (url, servers) => {
+  expect(postgresServers(url)).toEqual(servers);
 });

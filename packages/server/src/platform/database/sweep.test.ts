@@ -2,7 +2,6 @@ import { describe, expect, test } from 'bun:test';
 import { onBothDatabases, type TestApp } from '#support/app.ts';
 import { fresh } from '#support/shared.ts';
 import { VirtualTime } from '#support/virtual-time.ts';
-import { sweepsOf } from '../../app.ts';
 import type { Database } from './executor.ts';
 import { type Sweep, type Sweeps, sweepOnce } from './sweep.ts';
 
@@ -64,15 +63,12 @@ onBothDatabases('sweeping', (open) => {
     const now = t.ctx.clock();
     const row = (n: number, expires: number) => `('l${n}', 'a@x.example', 'a@x.example', 0, ${expires}, 0)`;
     const rows = Array.from({ length: 1700 }, (_, n) => row(n, n < 1300 ? now - 2 * day * 1000 : now + 1000));
-    await t.ctx.db.single.run(
-      `INSERT INTO magic_links (id, email, email_key, created_at, expires_at, code_tries) VALUES ${rows.join(',')}`,
-      [],
-    );
+    const columns = 'id, email, email_key, created_at, expires_at, code_tries';
+    await t.ctx.db.single.run(`INSERT INTO magic_links (${columns}) VALUES ${rows.join(',')}`, []);
     const before = t.statements.length;
     expect(await t.sweep()).toBe(1300);
-    expect(
-      t.statements.slice(before).filter((text) => /delete from "magic_links"/i.test(text)).length,
-    ).toBeGreaterThan(2);
+    const deletions = t.statements.slice(before).filter((text) => /delete from "magic_links"/i.test(text));
+    expect(deletions.length).toBeGreaterThan(2);
     expect(await count(t, 'magic_links')).toBe(400);
   });
 
@@ -80,11 +76,8 @@ onBothDatabases('sweeping', (open) => {
     const other = await open({ beside: t });
     for (let n = 0; n < 50; n++) await t.ask('POST', '/device');
     t.pass(2 * 3600);
-    const [one, two] = await Promise.all([
-      sweepOnce(t.ctx, sweepsOf(t.ctx)),
-      sweepOnce(other.ctx, sweepsOf(other.ctx)),
-    ]);
-    expect(one.deleted + two.deleted).toBe(50);
+    const deleted = await Promise.all([t.sweep(), other.sweep()]);
+    expect(deleted[0] + deleted[1]).toBe(50);
     expect(await count(t, 'device_authorizations')).toBe(0);
   });
 });

@@ -31,7 +31,7 @@ test('/dev/mailbox.json lists mails newest first, with five members each', async
   }
 });
 
-test('/dev/mailbox shows mails with clickable links and escapes their text', async () => {
+test('/dev/mailbox shows mails with clickable links, escapes their text, and has their HTML in a frame that runs nothing', async () => {
   const email = "x&'`{}#$*+/=?^_|~-@example.com";
   expect((await request(t, email)).status).toBe(202);
   const [mail] = await t.mails();
@@ -43,33 +43,27 @@ test('/dev/mailbox shows mails with clickable links and escapes their text', asy
   expect(page).toContain(mail!.code);
   expect(page).not.toContain(email);
   expect(page).toContain('x&#38;&#39;');
-});
 
-test('/dev/mailbox shows the HTML of each mail in a frame that runs nothing and opens links outside', async () => {
-  await request(t, 'ada@example.com');
-  const [mail] = await t.mails();
-  const { text: page } = await t.ask('GET', 'dev/mailbox');
   const [, path = ''] = /<iframe src="\/(dev\/mailbox\/[^"]+)"/.exec(page) ?? [];
-  const { status, text, headers } = await t.ask('GET', path);
-  expect(status).toBe(200);
-  expect(text).toBe(mail!.html.replace('<head>', '<head><base target="_blank">'));
-  const policy = headers.get('Content-Security-Policy')!.split('; ');
-  expect(policy).toContain("default-src 'none'");
-  expect(policy).toContain("frame-ancestors 'self'");
-  expect(policy).toContain('sandbox allow-popups allow-popups-to-escape-sandbox');
+  const frame = await t.ask('GET', path);
+  expect(frame.text).toBe(mail!.html.replace('<head>', '<head><base target="_blank">'));
+  expect(frame.headers.get('Content-Security-Policy')!.split('; ')).toEqual(
+    expect.arrayContaining([
+      "default-src 'none'",
+      "frame-ancestors 'self'",
+      'sandbox allow-popups allow-popups-to-escape-sandbox',
+    ]),
+  );
   expect((await t.ask('GET', 'dev/mailbox/none')).status).toBe(404);
   expect((await t.ask('GET', path, { headers: { Forwarded: 'for=198.51.100.1' } })).status).toBe(404);
 });
 
-test('the mailbox answers GET and HEAD and refuses other methods', async () => {
+test('the mailbox answers GET and HEAD alone, and omits waiting mails and mails whose link was deleted', async () => {
   for (const path of paths) {
     expect((await t.ask('HEAD', path)).status).toBe(200);
     const refused = await t.ask('POST', path);
     expect([refused.status, refused.headers.get('Allow')]).toEqual([405, 'GET, HEAD']);
   }
-});
-
-test('the mailbox omits waiting mails and mails whose link was deleted', async () => {
   await request(t, 'ada@example.com');
   expect((await t.ask('GET', 'dev/mailbox.json')).body).toEqual({ messages: [] });
   expect(await t.mails()).toHaveLength(1);

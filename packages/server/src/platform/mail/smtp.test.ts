@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import { type AppOptions, onBothDatabases, openApp, type TestApp } from '#support/app.ts';
 import { closeAtTestEnd } from '#support/cleanup.ts';
 import { logoFile, pngLogo } from '#support/logos.ts';
-import { runOperator, startService } from '#support/service.ts';
+import { runOperator } from '#support/service.ts';
 import { startSmtp } from '#support/smtp.ts';
 import { until } from '#support/until.ts';
 import { templates } from '../../app.ts';
@@ -255,18 +255,4 @@ test('retry pauses double from at most 10 s up to 5 minutes', () => {
   const pauses = Array.from({ length: 12 }, (_, n) => retryPauseMs(n + 1));
   expect(pauses[0]).toBeLessThanOrEqual(10_000);
   for (const [n, pause] of pauses.slice(1).entries()) expect(pause).toBe(Math.min(pauses[n]! * 2, 300_000));
-});
-
-test('a service with SMTP sends mails and has no development mailbox', async () => {
-  const smtp = await startSmtp();
-  const service = await startService({ env: { LATCHKEY_SMTP_URL: smtp.url } });
-  const json = JSON.stringify({ email: 'ada@example.com' });
-  const headers = { 'Content-Type': 'application/json' };
-  await fetch(`${service.url}/api/v1/auth/magic_link`, { method: 'POST', body: json, headers });
-  const [mail] = await smtp.received(1);
-  expect(mail!.to).toEqual(['ada@example.com']);
-  for (const path of ['dev/mailbox', 'dev/mailbox.json']) {
-    expect((await fetch(`${service.url}/${path}`)).status).toBe(404);
-  }
-  expect(await service.stop()).toBe(0);
 });
