@@ -245,7 +245,6 @@ function pageRequest(random: Random, credentials: Credentials): FramedParts {
   return { method, path, headers: [type, ...headers], body: Buffer.from(query) };
 }
 
-/** A request with valid framing and anything else broken. */
 function framedParts(random: Random, credentials: Credentials): FramedParts {
   if (random.oneIn(10)) return pageRequest(random, credentials);
   const target = random.pick(targets);
@@ -264,7 +263,7 @@ function framedParts(random: Random, credentials: Credentials): FramedParts {
   return { method, path: pathOf(random, target), headers, body };
 }
 
-/** The same as bytes. */
+/** A request with valid framing and anything else broken. */
 export function framedRequest(random: Random, credentials: Credentials): HostileRequest {
   const { method, path, headers, body } = framedParts(random, credentials);
   const length = body ? [`Content-Length: ${body.length}`] : [];

@@ -27,9 +27,6 @@ const idsOf = async ({ ctx }: TestApp): Promise<string[]> => {
   const rows = await ctx.db.read.run<{ id: string }>('SELECT id FROM organizations ORDER BY id', []);
   return rows.map(({ id }) => id);
 };
-const settled = (work: Promise<unknown>[]) =>
-  Promise.allSettled(work).then((results) => results.map((result) => result.status));
-
 /** How it ended: `done`, or the code of its error. */
 const endOf = (work: Promise<unknown>): Promise<string | undefined> =>
   work.then(
@@ -44,7 +41,7 @@ onBothDatabases('transactions', (open) => {
   test('of 700 concurrent transactions those that fail are rolled back completely, and all others commit', async () => {
     await t.ctx.db.single.run(insert('taken'), []);
     const ids = Array.from({ length: 700 }, (_, n) => `u${String(n).padStart(3, '0')}`);
-    const outcomes = await settled(
+    const outcomes = await Promise.allSettled(
       ids.map((id, n) =>
         t.ctx.db.transaction(async (tx) => {
           await tx.run(insert(id), []);
@@ -53,7 +50,7 @@ onBothDatabases('transactions', (open) => {
         }),
       ),
     );
-    expect(outcomes).toEqual(ids.map((_, n) => (n % 3 === 0 ? 'fulfilled' : 'rejected')));
+    expect(outcomes.map(({ status }) => status === 'fulfilled')).toEqual(ids.map((_, n) => n % 3 === 0));
     expect(await idsOf(t)).toEqual(['taken', ...ids.filter((_, n) => n % 3 === 0)]);
   });
 
@@ -256,7 +253,6 @@ test('a write of a transaction that fails unawaited fails the transaction on Pos
     await tx.write!(insert('b'), []);
     await tx.write!('INSERT INTO nowhere VALUES (1)', []);
   });
-  expect(await settled([last])).toEqual(['rejected']);
   await expect(last).rejects.toThrow('nowhere');
   const followed = t.ctx.db.transaction(async (tx) => {
     await tx.write!('INSERT INTO nowhere VALUES (1)', []);

@@ -14,24 +14,26 @@ const isFrom = (of: 'own' | 'allowed', headers: Record<string, string>): boolean
   }
 };
 
-test.each<[Record<string, string>, 'own' | 'allowed' | 'foreign']>([
-  [{ 'Sec-Fetch-Site': 'same-origin' }, 'own'],
-  [{ Origin: own }, 'own'],
-  // Of an old browser, over http. No page of another origin can send it alone.
-  [{ 'Latchkey-Page': '1' }, 'own'],
-  [{ Origin: allowed }, 'allowed'],
-  [{ Origin: allowed, 'Sec-Fetch-Site': 'cross-site' }, 'allowed'],
-  [{}, 'foreign'],
-  [{ 'Latchkey-Page': 'true' }, 'foreign'],
-  ...[evil, 'null', `${own}.evil.example`, `${own}:8443`, 'http://auth.example'].map(
-    (Origin): [Record<string, string>, 'foreign'] => [{ Origin }, 'foreign'],
-  ),
-  ...['same-site', 'cross-site', 'none'].map((site): [Record<string, string>, 'foreign'] => [
-    { 'Sec-Fetch-Site': site },
+const site = (name: string) => ({ 'Sec-Fetch-Site': name });
+const origin = (of: string) => ({ Origin: of });
+// The header that an old browser sends over http. No page of another origin can send it alone.
+const page = { 'Latchkey-Page': '1' };
+
+test.each<['own' | 'allowed' | 'foreign', Record<string, string>[]]>([
+  ['own', [site('same-origin'), origin(own), page]],
+  ['allowed', [origin(allowed), { ...origin(allowed), ...site('cross-site') }]],
+  [
     'foreign',
-  ]),
-  [{ Origin: 'null', 'Latchkey-Page': '1' }, 'foreign'],
-  [{ 'Sec-Fetch-Site': 'same-site', 'Latchkey-Page': '1' }, 'foreign'],
-])('a request with %j is from a page that is %s', (headers, page) => {
-  expect([isFrom('own', headers), isFrom('allowed', headers)]).toEqual([page === 'own', page !== 'foreign']);
+    [{}, ...[evil, 'null', `${own}.evil.example`, `${own}:8443`, 'http://auth.example'].map(origin)],
+  ],
+  ['foreign', ['same-site', 'cross-site', 'none'].map(site)],
+  [
+    'foreign',
+    [{ 'Latchkey-Page': 'true' }, { ...origin('null'), ...page }, { ...site('same-site'), ...page }],
+  ],
+])('a request of a page that is %s is known by its headers: %j', (kind, requests) => {
+  for (const headers of requests) {
+    const expected = [headers, kind === 'own', kind !== 'foreign'];
+    expect([headers, isFrom('own', headers), isFrom('allowed', headers)]).toEqual(expected);
+  }
 });

@@ -75,27 +75,23 @@ test.each([
   expect(timesFor(undefined)(minute)).toBe('2 Jan 2026, 03:04 UTC');
 });
 
-test('the links of the product follow their words, so that they never have a line of their own', () => {
+test('the name of the product is above the HTML, with a PNG logo and without an SVG one, and its links follow their words below', () => {
+  const bytes = pngLogo(1, 1);
   const acme: Product = {
-    name: 'Acme <b>',
+    name: 'A & B',
     links: { help: 'https://help.acme.example/', terms: undefined, privacy: 'https://acme.example/privacy' },
-    logo: undefined,
+    logo: { type: 'image/png', bytes, size: undefined },
   };
   const { text, html } = composeMessage(inEnglish(acme), 'A', ['one']);
+  // No link has a line of its own, as that of the mail has.
   expect(text).toBe('one\n\nHelp: https://help.acme.example/\nPrivacy: https://acme.example/privacy\n');
   expect(html).toMatch(/<a [^>]*href="https:\/\/help/);
+  expect(html).toMatch(/<p [^>]*><img src="cid:logo@product" alt="" [^>]*> A &#38; B<\/p>\n<p [^>]*>one/);
+  const vector: Product = { ...acme, logo: { type: 'image/svg+xml', bytes, size: undefined } };
+  const withoutLogo = composeMessage(inEnglish(vector), 'A', ['one']).html;
+  expect(withoutLogo).toMatch(/<p [^>]*>A &#38; B<\/p>/);
+  expect(withoutLogo).not.toContain('<img');
   expect(composeMessage(inEnglish(latchkey), 'A', ['one']).html).not.toMatch(/<a|<img/);
-});
-
-test('the name of the product is above the HTML, with a PNG logo and without an SVG one', () => {
-  const bytes = pngLogo(1, 1);
-  const png: Product = { ...latchkey, name: 'A & B', logo: { type: 'image/png', bytes, size: undefined } };
-  expect(composeMessage(inEnglish(png), 'A', ['one']).html).toMatch(
-    /<p [^>]*><img src="cid:logo@product" alt="" [^>]*> A &#38; B<\/p>\n<p [^>]*>one/,
-  );
-  const svg: Product = { ...png, logo: { type: 'image/svg+xml', bytes, size: undefined } };
-  expect(composeMessage(inEnglish(svg), 'A', ['one']).html).not.toContain('<img');
-  expect(composeMessage(inEnglish(svg), 'A', ['one']).html).toMatch(/<p [^>]*>A &#38; B<\/p>/);
 });
 
 test('the preheader is the first paragraph unless another is given, and only in the HTML', () => {
