@@ -68,13 +68,6 @@ async function nginx(directory: string, upstream: string, { http, https }: Ports
   return { authority, command: ['nginx', '-p', directory, '-e', 'stderr', '-c', file] };
 }
 
-/** Runs a proxy while `work` runs, and resolves once it has ended. */
-async function behind(proxy: Proxy, ready: () => boolean, work: () => Promise<void>): Promise<void> {
-  const env = { PATH: process.env['PATH'] ?? '', ...proxy.env };
-  const stop = await untilReady('the proxy', launch('/', env, proxy.command), ready);
-  await work().finally(stop);
-}
-
 /** Sends requests from `clientAddress` over HTTP/2, trusting only this authority. */
 const clientOf =
   (url: string, authority: string) =>
@@ -121,19 +114,15 @@ for (const [name, proxyOf] of Object.entries({ caddy, nginx })) {
       const upstream = `127.0.0.1:${service.env['PORT']}`;
       const proxy = await proxyOf(temporaryDirectory(), upstream, ports);
       const ask = clientOf(url, proxy.authority);
-      await behind(
-        proxy,
-        () => ask('/readyz').status === 200,
-        async () => {
-          expect(await addressOfSignIn(ask, service, [])).toBe(clientAddress);
-          // Nobody chooses an address.
-          expect(await addressOfSignIn(ask, service, ['X-Forwarded-For: 203.0.113.5'])).toBe(clientAddress);
-          const headers = [`Authorization: Bearer ${metricsToken}`];
-          expect(ask('/metrics', { headers }).status).toBe(404);
-          const plain = await fetch(`http://localhost:${ports.http}/login`, { redirect: 'manual' });
-          expect(plain.headers.get('Location')).toMatch(/^https:\/\/localhost.*\/login$/);
-        },
-      );
+      const running = launch('/', { PATH: process.env['PATH'] ?? '', ...proxy.env }, proxy.command);
+      await untilReady(name, running, () => ask('/readyz').status === 200);
+      expect(await addressOfSignIn(ask, service, [])).toBe(clientAddress);
+      // Nobody chooses an address.
+      expect(await addressOfSignIn(ask, service, ['X-Forwarded-For: 203.0.113.5'])).toBe(clientAddress);
+      const headers = [`Authorization: Bearer ${metricsToken}`];
+      expect(ask('/metrics', { headers }).status).toBe(404);
+      const plain = await fetch(`http://localhost:${ports.http}/login`, { redirect: 'manual' });
+      expect(plain.headers.get('Location')).toMatch(/^https:\/\/localhost.*\/login$/);
     },
   );
 }

@@ -1,6 +1,6 @@
 // The benchmarks must not flatter: unexpected responses and a busy machine invalidate a measurement.
 
-import { describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { newDatabase } from '#support/new-database.ts';
 import { fillInBulk } from '../../bench/support/bulk.ts';
 import { type Requests, requireExpected, withTokens } from '../../bench/support/load.ts';
@@ -13,35 +13,28 @@ import { generateKey, parseKeyRing } from '../../packages/server/src/platform/cr
 import { openDatabase } from '../../packages/server/src/platform/database/database.ts';
 import type { Database } from '../../packages/server/src/platform/database/executor.ts';
 
-describe('a load', () => {
-  const load = { requests: withTokens('/me', ['a', 'b']), expected: { status: 200, bytes: 600 } };
-  const good = {
-    ...{ requests: 1000, seconds: 1, bytes: 600_100, refused: 0, failed: 0 },
-    ...{ p50Ms: 1, p99Ms: 2, p999Ms: 3 },
-  };
+const load = { requests: withTokens('/me', ['a', 'b']), expected: { status: 200, bytes: 600 } };
+const once = { ...load, requests: { ...load.requests, mode: 'once' } as Requests };
+const refused = { ...load, expected: { status: 401, bytes: 600 } };
+const good = {
+  ...{ requests: 1000, seconds: 1, bytes: 600_100, refused: 0, failed: 0 },
+  ...{ p50Ms: 1, p99Ms: 2, p999Ms: 3 },
+};
 
-  test.each([
-    ['every response was the expected one', 200, {}, ''],
-    ['every response was the expected refusal', 401, { refused: 1000 }, ''],
-    ['one response was refused', 200, { refused: 1 }, 'did not respond with 200'],
-    ['one request failed', 200, { failed: 1 }, 'did not respond with 200'],
-    ['one response was no refusal', 401, { refused: 999 }, 'did not respond with 401'],
-    ['responses were larger', 200, { bytes: 610_000 }, 'bytes'],
-    ['responses were smaller', 200, { bytes: 590_000 }, 'bytes'],
-  ])('%s: status %d, %j', (_, status, seen, refusal) => {
-    const measured = () =>
-      requireExpected({ ...load, expected: { ...load.expected, status } }, { ...good, ...seen });
-    if (refusal === '') expect(measured).not.toThrow();
-    else expect(measured).toThrow(refusal);
-  });
-
-  test('a load that did not get an answer to each request that is sent once is not a measurement', () => {
-    const requests = { ...load.requests, mode: 'once' } as Requests;
-    const answered = (count: number) => () =>
-      requireExpected({ ...load, requests }, { ...good, requests: count, bytes: count * 600 });
-    expect(answered(2)).not.toThrow();
-    expect(answered(1)).toThrow('did not respond');
-  });
+test.each([
+  ['every response was the expected one', load, {}, ''],
+  ['every response was the expected refusal', refused, { refused: 1000 }, ''],
+  ['one response was refused', load, { refused: 1 }, 'did not respond with 200'],
+  ['one request failed', load, { failed: 1 }, 'did not respond with 200'],
+  ['one response was no refusal', refused, { refused: 999 }, 'did not respond with 401'],
+  ['responses were larger', load, { bytes: 610_000 }, 'bytes'],
+  ['responses were smaller', load, { bytes: 590_000 }, 'bytes'],
+  ['each request that is sent once got its answer', once, { requests: 2, bytes: 1_200 }, ''],
+  ['one that is sent once got none', once, { requests: 1, bytes: 600 }, 'did not respond'],
+])('a load is a measurement only if no other response came: %s', (_, sent, seen, refusal) => {
+  const measured = () => requireExpected(sent, { ...good, ...seen });
+  if (refusal === '') expect(measured).not.toThrow();
+  else expect(measured).toThrow(refusal);
 });
 
 test.each<[number, Finding['promise'], number, string]>([
@@ -83,35 +76,33 @@ test.each([
   },
 );
 
-describe('growth', () => {
-  const schemaOf = async ({ dialect, read }: Database): Promise<unknown[]> =>
-    dialect === 'sqlite'
-      ? read.run('SELECT name, sql FROM sqlite_schema ORDER BY name', [])
-      : read.run(
-          `SELECT indexdef AS definition FROM pg_indexes WHERE schemaname = 'public' UNION ALL
-            SELECT conrelid::regclass || ' ' || conname || ' ' || pg_get_constraintdef(oid) FROM pg_constraint
-            WHERE connamespace = 'public'::regnamespace ORDER BY definition`,
-          [],
-        );
-
-  test.each(['sqlite', 'postgres'] as const)(
-    'a database filled in bulk has the accounts, sessions, indexes and constraints of any other (%s)',
-    async (dialect) => {
-      const [bulk, other] = [await newDatabase(dialect), await newDatabase(dialect)];
-      await fillInBulk(bulk, 3);
-      await fillStore(other, 1);
-      const open = (url: string) => openDatabase(url, { log: { warn: () => undefined } });
-      const [db, otherDb] = [await open(bulk), await open(other)];
-      const users = 'SELECT id, email, email_key, webauthn_user_handle FROM users ORDER BY email';
-      expect(await db.read.run<object>(users, [])).toEqual(
-        [0, 1, 2].map((index) => ({
-          ...{ id: userIdAt(index), email: emailAt(index), email_key: emailAt(index) },
-          webauthn_user_handle: userHandleAt(index),
-        })),
+const schemaOf = async ({ dialect, read }: Database): Promise<unknown[]> =>
+  dialect === 'sqlite'
+    ? read.run('SELECT name, sql FROM sqlite_schema ORDER BY name', [])
+    : read.run(
+        `SELECT indexdef AS definition FROM pg_indexes WHERE schemaname = 'public' UNION ALL
+          SELECT conrelid::regclass || ' ' || conname || ' ' || pg_get_constraintdef(oid) FROM pg_constraint
+          WHERE connamespace = 'public'::regnamespace ORDER BY definition`,
+        [],
       );
-      expect(await unspentTokensOf(db.read, parseKeyRing(generateKey()), [0, 1, 2])).toHaveLength(3);
-      expect(await schemaOf(db)).toEqual(await schemaOf(otherDb));
-      await Promise.all([db.close(), otherDb.close()]);
-    },
-  );
-});
+
+test.each(['sqlite', 'postgres'] as const)(
+  'a database filled in bulk has the accounts, sessions, indexes and constraints of any other (%s)',
+  async (dialect) => {
+    const [bulk, other] = [await newDatabase(dialect), await newDatabase(dialect)];
+    await fillInBulk(bulk, 3);
+    await fillStore(other, 1);
+    const open = (url: string) => openDatabase(url, { log: { warn: () => undefined } });
+    const [db, otherDb] = [await open(bulk), await open(other)];
+    const users = 'SELECT id, email, email_key, webauthn_user_handle FROM users ORDER BY email';
+    expect(await db.read.run<object>(users, [])).toEqual(
+      [0, 1, 2].map((index) => ({
+        ...{ id: userIdAt(index), email: emailAt(index), email_key: emailAt(index) },
+        webauthn_user_handle: userHandleAt(index),
+      })),
+    );
+    expect(await unspentTokensOf(db.read, parseKeyRing(generateKey()), [0, 1, 2])).toHaveLength(3);
+    expect(await schemaOf(db)).toEqual(await schemaOf(otherDb));
+    await Promise.all([db.close(), otherDb.close()]);
+  },
+);

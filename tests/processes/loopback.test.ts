@@ -46,34 +46,28 @@ test('neither do the command line and the program of the operator', async () => 
 
 const main = join(import.meta.dir, '../../packages/cli/src/main.ts');
 const node = findNode();
+const ALL_PROXY = 'socks5://127.0.0.1:9999';
+const https_proxy = 'http://ada:secret@127.0.0.1:9999';
 
-/** What `doctor` prints about a server on another machine. */
-async function doctor(command: readonly string[], env: Record<string, string>): Promise<string> {
-  const home = newHome({
-    LATCHKEY_SERVER: 'https://0.0.0.0:9999',
-    HTTPS_PROXY: 'http://ada:secret@127.0.0.1:9999',
-    ...env,
-  });
-  return (await runIn(home, [...command, main, 'doctor'])).stdout;
-}
-
-const inUse = (name: string) => new RegExp(`^- +Proxies +${name}=http://\\*\\*\\*@127.0.0.1:9999$`, 'm');
-
-test('`doctor` names the proxy settings that its runtime ignores', async () => {
-  const https_proxy = 'http://ada:secret@127.0.0.1:9999';
-  const output = await doctor([process.execPath], { https_proxy });
-  expect(output).toMatch(inUse('https_proxy'));
-  expect(output).toMatch(/^! +Proxies +Bun ignores HTTPS_PROXY$/m);
-  expect(await doctor([process.execPath], {})).not.toContain('ignores');
-});
-
-test.skipIf(node === undefined)('and so it does on Node.js', async () => {
-  const command = [node!, '--no-warnings', '--experimental-strip-types'];
-  const ALL_PROXY = 'socks5://127.0.0.1:9999';
-  const told = await doctor(command, { NODE_USE_ENV_PROXY: '1', ALL_PROXY });
-  expect(told).toMatch(inUse('HTTPS_PROXY'));
-  expect(told).toMatch(/^! +Proxies +Node\.js ignores ALL_PROXY$/m);
-  const untold = await doctor(command, { ALL_PROXY });
-  expect(untold).toMatch(/^! +Proxies +Node\.js ignores HTTPS_PROXY, ALL_PROXY$/m);
-  expect(untold).toContain('NODE_USE_ENV_PROXY=1');
-});
+test.each([
+  ['Bun', {}, '', ''],
+  ['Bun', { https_proxy }, 'https_proxy', 'Bun ignores HTTPS_PROXY'],
+  ...(node
+    ? ([
+        ['Node.js', { ALL_PROXY, NODE_USE_ENV_PROXY: '1' }, 'HTTPS_PROXY', 'Node.js ignores ALL_PROXY'],
+        ['Node.js', { ALL_PROXY }, '', 'Node.js ignores HTTPS_PROXY, ALL_PROXY'],
+      ] as const)
+    : []),
+] as const)(
+  '`doctor` on %s names the proxy settings that it ignores: %j',
+  async (name, env, used, ignored) => {
+    const onNode = [node!, '--no-warnings', '--experimental-strip-types'];
+    const command = name === 'Bun' ? [process.execPath] : onNode;
+    const servers = { LATCHKEY_SERVER: 'https://0.0.0.0:9999', HTTPS_PROXY: https_proxy };
+    const { stdout } = await runIn(newHome({ ...servers, ...env }), [...command, main, 'doctor']);
+    const inUse = new RegExp(`^- +Proxies +${used}=http://\\*\\*\\*@127.0.0.1:9999$`, 'm');
+    if (used !== '') expect(stdout).toMatch(inUse);
+    expect(/^! +Proxies +(.* ignores .*)$/m.exec(stdout)?.[1] ?? '').toBe(ignored);
+    expect(stdout.includes('NODE_USE_ENV_PROXY=1')).toBe(ignored.includes('HTTPS_PROXY, '));
+  },
+);
