@@ -83,10 +83,7 @@ export const setFeedStart = statement<{ id: string; feed_since: number; feed_fro
  * once, because it seems to have been away for too long, and its named readers begin.
  */
 export const restartFeeds = statement()((db) =>
-  db
-    .updateTable('service_keys')
-    .set((e) => ({ feed_since: e.lit(0), feed_from: e.lit(0) }))
-    .where('feed_since', 'is not', null),
+  db.updateTable('service_keys').set({ feed_since: 0, feed_from: 0 }).where('feed_since', 'is not', null),
 );
 
 /** All services, revoked ones included, oldest first. */
@@ -256,7 +253,7 @@ export const insertServiceToken = statement<
       db
         .selectFrom('service_keys as s')
         .innerJoin('declarations as d', (join) =>
-          join.on('d.kind', '=', sql.lit('resource')).on('d.name', '=', p.resource),
+          join.on('d.kind', '=', 'resource').on('d.name', '=', p.resource),
         )
         .innerJoin('service_keys as owner', 'owner.id', 'd.service_id')
         .select((e) => [

@@ -415,10 +415,10 @@ export const listBrowserOrigins = statement<{ user_id: string }>()((db, p) =>
     .selectFrom('sessions')
     .select(['ip_address', 'user_agent'])
     .where('user_id', '=', p.user_id)
-    .where('kind', '=', sql.lit('browser'))
+    .where('kind', '=', 'browser')
     .where('distrusted_as', 'is', null)
     .orderBy('created_at', 'desc')
-    .limit(sql.lit(maxCompared)),
+    .limit(maxCompared),
 );
 
 /**
@@ -433,7 +433,7 @@ export const listAppOrigins = statement<{ user_id: string; client_id: string }>(
     .where('client_id', '=', p.client_id)
     .where('distrusted_as', 'is', null)
     .orderBy('created_at', 'desc')
-    .limit(sql.lit(maxCompared)),
+    .limit(maxCompared),
 );
 
 /** The keys of a user that would be accepted now. */

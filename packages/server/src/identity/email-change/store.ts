@@ -1,4 +1,4 @@
-import { type ExpressionBuilder, sql } from 'kysely';
+import type { ExpressionBuilder } from 'kysely';
 import { addressBucket, lockOnAddress } from '../../accounts/locks.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { named, type Slots, statement } from '../../platform/database/statement.ts';
@@ -145,7 +145,7 @@ export const lockAddresses = statement<{ user_id: string }>()((db, p, dialect) =
         )
         .orderBy('bucket')
         // A limit keeps the planner from flattening the subquery, which would lose this order.
-        .limit(sql.lit(1_000_000))
+        .limit(1_000_000)
         .as('addresses'),
     )
     .select((e) => ['addresses.email_key', lockOnAddress(e.ref('addresses.email_key'), dialect).as('lock')]),

@@ -127,7 +127,7 @@ export const findOtherOwner = statement<{ organization_id: string; user_id: stri
     .where('organization_id', '=', p.organization_id)
     .where('role', '=', 'owner')
     .where('user_id', '<>', p.user_id)
-    .limit(sql.lit(1)),
+    .limit(1),
 );
 
 /** Up to `limit` members to remove next, owners last. Reads no more than that many of each. */
@@ -189,7 +189,7 @@ export const findUserWithOrganizations = lookup((db, p, dialect) => {
         .orderBy('o.personal', 'desc')
         .orderBy('m.joined_at')
         .orderBy('o.id')
-        .limit(sql.lit(maxListedOrganizations + 1))
+        .limit(maxListedOrganizations + 1)
         .as('first');
       return [
         'u.name',

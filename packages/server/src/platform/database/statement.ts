@@ -1,6 +1,7 @@
 import {
   type Compilable,
   type CompiledQuery,
+  type DefaultQueryCompiler,
   DummyDriver,
   type Expression,
   Kysely,
@@ -49,8 +50,31 @@ export const kyselyDialects: Record<Dialect, Omit<KyselyDialect, 'createDriver'>
   },
 };
 
+/**
+ * Constants are part of a statement's text. PostgreSQL would plan some statements anew at each run otherwise, because it
+ * would not know a limit, or could not use an index of some rows only.
+ */
+const withConstants = (Compiler: typeof DefaultQueryCompiler) =>
+  class extends Compiler {
+    protected override appendValue(value: unknown): void {
+      if (value instanceof Slot) super.appendValue(value);
+      else this.appendImmediateValue(value);
+    }
+  };
+
+const compilers = {
+  sqlite: withConstants(SqliteQueryCompiler),
+  postgres: withConstants(PostgresQueryCompiler),
+} satisfies Record<Dialect, unknown>;
+
 const builderOf = (dialect: Dialect): Kysely<Tables> =>
-  new Kysely<Tables>({ dialect: { ...kyselyDialects[dialect], createDriver: () => new DummyDriver() } });
+  new Kysely<Tables>({
+    dialect: {
+      ...kyselyDialects[dialect],
+      createQueryCompiler: () => new compilers[dialect](),
+      createDriver: () => new DummyDriver(),
+    },
+  });
 
 const builders: Record<Dialect, Kysely<Tables>> = {
   sqlite: builderOf('sqlite'),
@@ -85,9 +109,7 @@ function compiling<Row>(compile: (db: Kysely<Tables>, dialect: Dialect) => Compi
   return (on: Executor, values: readonly Values[]): Promise<Row[]> => {
     compiled[on.dialect] ??= compile(builders[on.dialect], on.dialect).compile();
     const { sql: text, parameters, query } = compiled[on.dialect]!;
-    const bound: Value[] = [];
-    for (const parameter of parameters)
-      bound.push((parameter instanceof Slot ? values[parameter.of]![parameter.name]! : parameter) as Value);
+    const bound = (parameters as readonly Slot[]).map(({ of, name }) => values[of]![name]!);
     const hasRows = query.kind === 'SelectQueryNode' || ('returning' in query && query.returning);
     return hasRows || !on.write ? on.run<Row>(text, bound) : on.write(text, bound);
   };

@@ -129,7 +129,7 @@ export const lockLog = statement<{ user_id: string }>()((db, p, dialect) =>
           .selectAll()
           .orderBy(isWrittenHere(dialect), 'desc')
           .orderBy('total')
-          .limit(sql.lit(1))
+          .limit(1)
           .$if(dialect === 'postgres', (q) => q.forNoKeyUpdate().skipLocked())
           .as('free'),
       (j) => j.onTrue(),

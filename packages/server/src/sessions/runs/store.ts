@@ -46,8 +46,8 @@ export const insertRun = statement<
     ...named(p, given),
     user_id: e.ref('users.id'),
     session_epoch: e.ref('users.session_epoch'),
-    kind: sql.lit('run'),
-    method: sql.lit('token_exchange'),
+    kind: e.val('run'),
+    method: e.val('token_exchange'),
     generation: e.lit(1),
     rotated_at: bigint(p.now),
     created_at: bigint(p.now),
@@ -119,5 +119,5 @@ export const moveRuns = statement<{ from: string; to: string; now: number }>()((
  * are not kept for as long as sign-ins.
  */
 export const sweepRuns = sweepStatement()('sessions', 'id', (e, p) =>
-  e.and([e('kind', '=', sql.lit('run')), isIdleSince(p.before)]),
+  e.and([e('kind', '=', e.val('run')), isIdleSince(p.before)]),
 );
