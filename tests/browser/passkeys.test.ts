@@ -11,6 +11,7 @@ import {
   addAuthenticator,
   alerted,
   button,
+  headed,
   newAddress,
   pressed,
   refuse,
@@ -125,7 +126,7 @@ test('passkey autofill signs in without a click and continues to the right page,
   await signedInWithPasskey(page);
   await page.context().clearCookies();
   await page.goto(`${service.url}/device`);
-  await page.getByRole('heading', { name: 'Device sign-in' }).waitFor();
+  await headed(page, 'Device sign-in');
 
   await answers(false);
   await page.addInitScript(() => {

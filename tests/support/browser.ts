@@ -30,24 +30,31 @@ export async function newPage(options: BrowserContextOptions = {}): Promise<Page
 
 const requestsOf = new WeakMap<BrowserContext, { sent: number; over: number }>();
 
-/** Resolves in a page that stays. Evaluating it fails in one that is left meanwhile. */
-const twoFrames = (): Promise<true> =>
-  new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(true))));
+/** Waits for two frames of a page; returns whether no script has or awaits a lock. Fails in a page that is left meanwhile. */
+const twoFrames = async (): Promise<boolean> => {
+  await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+  // Over plain http there are none.
+  const { held = [], pending = [] } = isSecureContext ? await navigator.locks.query() : {};
+  return held.length + pending.length === 0;
+};
 
 /** Waits until all parts of a page are loaded, also of one that has not begun to show them. */
 export async function untilLoaded(page: Page): Promise<void> {
   await page.locator('main:has(h1):not(:has([aria-busy="true"], .placeholder))').waitFor();
 }
 
-/** Waits until the pages of a browser have no request in flight, and this one does not send another within two frames. */
+/**
+ * Waits until the pages of a browser have no request in flight, and this one does not send another within two frames, or under a
+ * lock, which it may get later.
+ */
 export async function untilIdle(page: Page): Promise<void> {
   const requests = requestsOf.get(page.context())!;
   await until(
     async () => {
       const { sent } = requests;
       if (requests.over < sent) return false;
-      const isSeen = await page.evaluate(twoFrames).catch(() => false);
-      return isSeen && requests.sent === sent;
+      const isIdle = await page.evaluate(twoFrames).catch(() => false);
+      return isIdle && requests.sent === sent;
     },
     () => `the end of ${requests.sent - requests.over} requests of ${page.url()}`,
   );

@@ -91,10 +91,14 @@ export async function deleteAccount(page: Page, email: string): Promise<void> {
   await pressed(page, 'Permanently delete account');
 }
 
-export const headed = (page: Page, name: string) => page.getByRole('heading', { name }).waitFor();
+/** Headings other than that of a page which still loads: it may be about to lead to another one. */
+const headings = (page: Page, options: { name: string; level?: number }) =>
+  page.getByRole('heading', options).and(page.locator(':not(:has(+ .placeholder))'));
+
+export const headed = (page: Page, name: string) => headings(page, { name }).waitFor();
 
 /** Waits for the page with this title, whatever headings its parts have. */
-export const titled = (page: Page, name: string) => page.getByRole('heading', { name, level: 1 }).waitFor();
+export const titled = (page: Page, name: string) => headings(page, { name, level: 1 }).waitFor();
 
 export const newAddress = () => `${crypto.randomUUID()}@example.com`;
 
