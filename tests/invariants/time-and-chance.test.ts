@@ -30,6 +30,7 @@ const allowed: Readonly<Record<string, readonly [reason: string, ...Forbidden[]]
   'tests/support/issuer.ts': ['issues tokens for a service that lives in real time', 'Date.now'],
   'tests/support/store-worker.ts': ['a program, which holds a lock while another waits', 'setTimeout'],
   'tests/support/fault-proxy.ts': ['a slow network', 'Bun.sleep'],
+  'tests/support/people.ts': ['takes a timer from the sign-in page', 'setTimeout'],
   'tests/support/smtp.ts': ['a slow mail server, and when it took a mail', 'Bun.sleep', 'performance.now'],
   'tests/support/transcript.ts': ['pauses of a transcript, between two programs', 'Bun.sleep'],
   'packages/dashboard/src/device/approval-status.test.ts': ['sets the clock of a page', 'setSystemTime'],
