@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Endpoint } from '@latchkey/contract/endpoint';
 import { endpoints } from '@latchkey/contract/endpoints';
 import { type ServiceRight, serviceRights } from '@latchkey/contract/scopes';
-import { cookieByMail, outcome, sameOrigin } from '#support/account.ts';
+import { cookieByMail, newAddress, outcome, sameOrigin } from '#support/account.ts';
 import { type Ask, onBothDatabases, openApp, type TestApp } from '#support/app.ts';
 import { createdKey } from '#support/keys.ts';
 import { startedRun } from '#support/runs.ts';
@@ -32,86 +32,45 @@ const refusals: Readonly<Record<string, string>> = {
  * and of any other.
  */
 const table = `
-                                 none    browser old     device  profile email   organiz tickets bound   key     narrow  key@    cookie  service rights  run@    actor   allowed foreign
-verifyAuthorization              token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope   origin  origin
-approveAuthorization             token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope   origin  origin
-denyAuthorization                token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope   origin  origin
-getUserinfo                      token   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   token   token   scope   scope   scope   origin
-postUserinfo                     token   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   token   token   scope   scope   scope   origin
-issueIdToken                     token   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   token   token   scope   scope   scope   origin
-confirmSignOut                   origin  in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      origin  origin  scope   scope   origin  origin
-startDeviceAuthorization         in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-startDeviceAuthorization form    in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-issueToken                       in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-issueToken form                  in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-verifyDevice                     token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope   in      origin
-approveDevice                    token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope   in      origin
-denyDevice                       token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope   in      origin
-startPasskeyRegistration         token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope   in      origin
-registerPasskey                  token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope   in      origin
-startPasskeyLogin                in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-loginWithPasskey                 in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-listPasskeys                     token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope   in      origin
-renamePasskey                    token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope   in      origin
-removePasskey                    token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope   in      origin
-requestMagicLink                 in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-verifyMagicLink                  in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-previewMagicLink                 in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-refresh                          in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-refresh form                     in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-revoke                           token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope   in      origin
-revoke form                      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-revoke own                       token   in      in      in      in      in      in      in      in      in      in      in      in      token   token   in      scope   in      origin
-logout                           token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope   in      origin
-logout own                       token   in      in      in      in      in      in      in      in      in      in      in      in      token   token   in      scope   in      origin
-listSessions                     token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope   in      origin
-revokeSession                    token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope   in      origin
-revokeSession own                token   in      in      in      in      in      in      in      in      in      in      in      in      token   token   in      scope   in      origin
-getProfile                       token   in      in      in      in      in      scope   scope   scope   in      in      scope   in      token   token   scope   scope   in      origin
-updateProfile                    token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope   in      origin
-deleteAccount                    token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope   in      origin
-requestEmailChange               token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope   in      origin
-verifyEmailChange                in      in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      in      in      scope   scope   in      origin
-previewEmailChange               token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope   in      origin
-previewNotice                    in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-disownNotice                     in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-listEvents                       token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope   in      origin
-challengeKey                     token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope   in      origin
-createKey                        token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope   in      origin
-listKeys                         token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope   in      origin
-removeKey                        token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope   in      origin
-listScopes                       token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope   in      origin
-listOrganizations                token   in      in      in      scope   scope   in      scope   scope   in      scope   scope   in      token   token   scope   scope   in      origin
-putOrganization                  client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client  client  client
-deleteOrganization               client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client  client  client
-listMembers                      client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client  client  client
-getMember                        client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client  client  client
-putMember                        client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client  client  client
-removeMember                     client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client  client  client
-getUser                          client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client  client  client
-lookupUser                       client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client  client  client
-listUsers                        client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client  client  client
-listUserSessions                 client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client  client  client
-listUserEvents                   client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client  client  client
-reportOnAddress                  client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client  client  client
-listUserEmails                   client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client  client  client
-disableUser                      client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client  client  client
-enableUser                       client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client  client  client
-revokeUserSessions               client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client  client  client
-revokeUserSession                client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client  client  client
-introspect                       client  client  client  client  client  client  client  client  client  client  client  client  client  in      in      client  client  client  client
-introspect form                  client  client  client  client  client  client  client  client  client  client  client  client  client  in      in      client  client  client  client
-readFeed                         client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client  client  client
+  none    browser old     device  profile email   organiz tickets bound   key     narrow  key@    cookie  service rights  run@    actor   allowed foreign
+verifyAuthorization, approveAuthorization, denyAuthorization:
+  token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope   origin  origin
+getUserinfo, postUserinfo, issueIdToken:
+  token   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   token   token   scope   scope   scope   origin
+confirmSignOut:
+  origin  in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      origin  origin  scope   scope   origin  origin
+startDeviceAuthorization, startDeviceAuthorization form, issueToken, issueToken form, startPasskeyLogin,
+loginWithPasskey, requestMagicLink, verifyMagicLink, previewMagicLink, refresh, refresh form, revoke form,
+previewNotice, disownNotice:
+  in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+verifyDevice, denyDevice, challengeKey:
+  token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope   in      origin
+approveDevice, startPasskeyRegistration, removePasskey, deleteAccount, requestEmailChange, createKey:
+  token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token   scope   scope   in      origin
+registerPasskey, listPasskeys, renamePasskey, revoke, logout, listSessions, revokeSession, updateProfile,
+previewEmailChange, listEvents, listKeys, removeKey, listScopes:
+  token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token   scope   scope   in      origin
+revoke own, logout own, revokeSession own:
+  token   in      in      in      in      in      in      in      in      in      in      in      in      token   token   in      scope   in      origin
+getProfile:
+  token   in      in      in      in      in      scope   scope   scope   in      in      scope   in      token   token   scope   scope   in      origin
+verifyEmailChange:
+  in      in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      in      in      scope   scope   in      origin
+listOrganizations:
+  token   in      in      in      scope   scope   in      scope   scope   in      scope   scope   in      token   token   scope   scope   in      origin
+putOrganization, deleteOrganization, listMembers, getMember, putMember, removeMember, getUser, lookupUser,
+listUsers, listUserSessions, listUserEvents, reportOnAddress, listUserEmails, disableUser, enableUser,
+revokeUserSessions, revokeUserSession, readFeed:
+  client  client  client  client  client  client  client  client  client  client  client  client  client  right   in      client  client  client  client
+introspect, introspect form:
+  client  client  client  client  client  client  client  client  client  client  client  client  client  in      in      client  client  client  client
 `;
 
-const [header = '', ...rows] = table.trim().split('\n');
-const columns = header.trim().split(/ +/) as Column[];
+const columns = table.trim().split('\n', 1)[0]!.split(/ +/) as Column[];
 
-const expected = new Map(
-  rows.map((row) => {
-    const words = row.split(/ {2,}/);
-    return [words[0]!, words.slice(1)] as const;
-  }),
+/** What each credential gets, by what is called: an endpoint, its form, or its way to end the own session. */
+const rows = [...table.matchAll(/^(\w[^:]*):\n +(.*)$/gm)].flatMap(([, names = '', cells = '']) =>
+  names.split(/,\s/).map((row) => [row, cells.split(/ +/)] as const),
 );
 
 const unknownId = (prefix: string) => `${prefix}_${'A'.repeat(22)}`;
@@ -199,103 +158,80 @@ const resource = 'https://tickets.example/api';
 const allowedOrigin = 'https://dashboard.example';
 const settings = { LATCHKEY_ALLOWED_ORIGINS: allowedOrigin };
 
+type Credentials = Awaited<ReturnType<typeof credentialsOf>>;
 type Column = keyof Credentials['makers'];
 
-/** Makes credentials of every kind, each for an account of its own. */
-class Credentials {
-  readonly app: TestApp;
-  private people = 0;
-
-  constructor(app: TestApp) {
-    this.app = app;
-  }
-
-  async prepare(): Promise<void> {
-    const scopes = [{ name: 'tickets:read', sentence: 'Read your tickets' }];
-    await declareService(this.app.ctx, { scopes, resource });
-    await createOrganization(this.app.ctx, 'acme', 'Acme');
-  }
-
-  readonly #login = () => this.app.login(`person-${this.people++}@example.com`);
-  readonly #device = async (access: object = {}): Promise<Ask> => {
-    const { access_token: token } = await this.app.deviceLogin(await this.#login(), access);
-    return { token };
-  };
-  readonly #key = async (access: object = {}): Promise<Ask> => {
-    const { key: token } = await createdKey(this.app, await this.#login(), access);
-    return { token };
-  };
-  readonly #cookie = async (headers: Record<string, string>): Promise<Ask> => ({
-    cookie: await cookieByMail(this.app, `person-${this.people++}@example.com`),
+/** What makes credentials of every kind, each for an account of its own. */
+async function credentialsOf(app: TestApp) {
+  const scopes = [{ name: 'tickets:read', sentence: 'Read your tickets' }];
+  await declareService(app.ctx, { scopes, resource });
+  await createOrganization(app.ctx, 'acme', 'Acme');
+  const login = () => app.login(newAddress());
+  const bearer = (token: string): Ask => ({ token });
+  const device = async (access: object = {}) =>
+    bearer((await app.deviceLogin(await login(), access)).access_token);
+  const key = async (access: object = {}) => bearer((await createdKey(app, await login(), access)).key);
+  const cookie = async (headers: Record<string, string>): Promise<Ask> => ({
+    cookie: await cookieByMail(app, newAddress()),
     headers,
   });
-  readonly #service = async (...rights: ServiceRight[]): Promise<Ask> => ({
-    headers: { Authorization: await this.app.serviceAuthorization(...rights) },
+  const service = async (...rights: ServiceRight[]): Promise<Ask> => ({
+    headers: { Authorization: await app.serviceAuthorization(...rights) },
   });
-
-  /** What makes a credential of each kind. */
-  readonly makers = {
-    none: async () => ({}),
-    browser: async () => ({ token: (await this.#login()).access_token }),
+  const makers = {
+    none: async (): Promise<Ask> => ({}),
+    browser: async () => bearer((await login()).access_token),
     old: async () => {
-      const { access_token: token } = await this.#login();
-      this.app.pass(901);
-      return { token };
+      const { access_token } = await login();
+      app.pass(901);
+      return bearer(access_token);
     },
-    device: () => this.#device(),
-    profile: () => this.#device({ scope: 'profile' }),
-    email: () => this.#device({ scope: 'email' }),
-    organiz: () => this.#device({ scope: 'organizations' }),
-    tickets: () => this.#device({ scope: 'tickets:read' }),
-    bound: () => this.#device({ resource }),
-    key: () => this.#key(),
-    narrow: () => this.#key({ scope: 'profile' }),
-    'key@': () => this.#key({ resource }),
-    cookie: () => this.#cookie(sameOrigin),
-    service: () => this.#service(),
-    rights: () => this.#service(...serviceRights),
+    device: () => device(),
+    profile: () => device({ scope: 'profile' }),
+    email: () => device({ scope: 'email' }),
+    organiz: () => device({ scope: 'organizations' }),
+    tickets: () => device({ scope: 'tickets:read' }),
+    bound: () => device({ resource }),
+    key: () => key(),
+    narrow: () => key({ scope: 'profile' }),
+    'key@': () => key({ resource }),
+    cookie: () => cookie(sameOrigin),
+    service: () => service(),
+    rights: () => service(...serviceRights),
     'run@': async () => {
-      const { access_token } = await this.#login();
-      const { access_token: token } = await startedRun(this.app, access_token, {
-        scope: 'profile',
-        resource,
-      });
-      return { token };
+      const { access_token } = await login();
+      return bearer((await startedRun(app, access_token, { scope: 'profile', resource })).access_token);
     },
     actor: async () => {
-      const { authorization } = await declareService(this.app.ctx, { reach: [resource] });
+      const { authorization: Authorization } = await declareService(app.ctx, { reach: [resource] });
       const form = { grant_type: 'client_credentials', scope: 'tickets:read', resource };
-      const { body } = await this.app.ask('POST', '/token', {
-        form,
-        headers: { Authorization: authorization },
-      });
-      return { token: body.access_token };
+      const { body } = await app.ask('POST', '/token', { form, headers: { Authorization } });
+      return bearer(body.access_token);
     },
-    allowed: () => this.#cookie({ Origin: allowedOrigin }),
-    foreign: () => this.#cookie({ Origin: 'https://evil.example' }),
+    allowed: () => cookie({ Origin: allowedOrigin }),
+    foreign: () => cookie({ Origin: 'https://evil.example' }),
   };
+  return { app, makers };
+}
 
-  make = (column: Column): Promise<Ask> => this.makers[column]();
+/** One of each. The old one first: making it takes time. */
+async function oneOfEach({ makers }: Credentials): Promise<ReadonlyMap<Column, Ask>> {
+  const made = new Map<Column, Ask>([['old', await makers.old()]]);
+  for (const column of columns) if (column !== 'old') made.set(column, await makers[column]());
+  return made;
+}
 
-  /** One of each. The old one first: making it takes time. */
-  async makeAll(): Promise<ReadonlyMap<Column, Ask>> {
-    const made = new Map([['old', await this.make('old')]] as [Column, Ask][]);
-    for (const column of columns) if (column !== 'old') made.set(column, await this.make(column));
-    return made;
-  }
-
-  /** The id of the session or key behind a credential. */
-  idOf({ token, cookie }: Ask): string {
-    if (token !== undefined) return readToken(this.app.ctx, token)?.sessionId ?? '';
-    const value = cookie?.split('=')[1];
-    const handle = value ? readHandle(this.app.ctx.keys, 'browserSession', value) : undefined;
-    return handle ? sessionIdOf(handle.subject) : unknownId('ses');
-  }
+/** The id of the session or key behind a credential. */
+function idOf({ ctx }: TestApp, { token, cookie }: Ask): string {
+  if (token !== undefined) return readToken(ctx, token)?.sessionId ?? '';
+  const value = cookie?.split('=')[1];
+  const handle = value ? readHandle(ctx.keys, 'browserSession', value) : undefined;
+  return handle ? sessionIdOf(handle.subject) : unknownId('ses');
 }
 
 describe('the table of access', () => {
   test('has a word in each column', () => {
-    for (const [row, cells] of expected) expect([row, cells.length]).toEqual([row, columns.length]);
+    for (const [row, cells] of rows) expect([row, cells.length]).toEqual([row, columns.length]);
   });
 
   test('has a row for every endpoint, its form, and its way to end the own session', () => {
@@ -304,15 +240,13 @@ describe('the table of access', () => {
       ...(form ? [`${id} form`] : []),
       ...(endsOwnSession ? [`${id} own`] : []),
     ]);
-    expect([...expected.keys()].toSorted()).toEqual(needed.toSorted());
-    expect(Object.keys(tries).filter((row) => !expected.has(row))).toEqual([]);
+    expect(rows.map(([row]) => row).toSorted()).toEqual(needed.toSorted());
+    expect(Object.keys(tries).filter((row) => !rows.some(([name]) => name === row))).toEqual([]);
   });
 });
 
 test('a service needs one of the rights that an endpoint names, and no other will do', async () => {
-  const credentials = new Credentials(await openApp('sqlite'));
-  await credentials.prepare();
-  const { app } = credentials;
+  const { app } = await credentialsOf(await openApp('sqlite'));
   const byRight = new Map<string, string>();
   for (const right of serviceRights) byRight.set(right, await app.serviceAuthorization(right));
   for (const { id, method, rights } of Object.values<Endpoint>(endpoints)) {
@@ -325,7 +259,6 @@ test('a service needs one of the rights that an endpoint names, and no other wil
       expect([id, right, isRefused]).toEqual([id, right, !rights?.some((one) => one === right)]);
     }
   }
-  await app.close();
 });
 
 onBothDatabases('access', (open) => {
@@ -333,27 +266,25 @@ onBothDatabases('access', (open) => {
   let single: Credentials;
   let shared: ReadonlyMap<Column, Ask>;
   beforeAll(async () => {
-    lasting = new Credentials(await open({ settings }));
-    await lasting.prepare();
-    shared = await lasting.makeAll();
-    single = new Credentials(await open({ settings }));
-    await single.prepare();
+    lasting = await credentialsOf(await open({ settings }));
+    shared = await oneOfEach(lasting);
+    single = await credentialsOf(await open({ settings }));
   });
   afterAll(async () => {
     await lasting.app.close();
     await single.app.close();
   });
 
-  test.each([...expected.keys()])('to %s is as the table says', async (row) => {
+  test.each(rows)('to %s is as the table says', async (row, words) => {
     const { query = '', lets, ends, ...body } = tries[row] ?? {};
     const { method, status, formStatus = status } = endpointOf(row);
     const success = lets ?? String(body.form === undefined ? status : formStatus);
     const cells: string[] = [];
     for (const column of columns) {
-      const credentials = ends ? single : lasting;
-      const credential = ends ? await single.make(column) : shared.get(column)!;
-      const path = pathOf(row, credentials.idOf(credential)) + query;
-      const ask = (sent: Ask) => credentials.app.ask(method.toUpperCase(), path, { ...credential, ...sent });
+      const { app } = ends ? single : lasting;
+      const credential = ends ? await single.makers[column]() : shared.get(column)!;
+      const path = pathOf(row, idOf(app, credential)) + query;
+      const ask = (sent: Ask) => app.ask(method.toUpperCase(), path, { ...credential, ...sent });
       const found = outcome(await ask(body));
       cells.push(found === success ? 'in' : (refusals[found] ?? found));
       // The credential is checked before the body is read, which may have a passkey in place of a recent sign-in.
@@ -362,9 +293,9 @@ onBothDatabases('access', (open) => {
         expect([column, outcome(await ask({ raw: '{', headers }))]).toEqual([column, found]);
       }
     }
-    const named = (words: readonly string[]) =>
-      Object.fromEntries(columns.map((column, n) => [column, words[n]]));
-    expect(named(cells)).toEqual(named(expected.get(row)!));
+    const named = (cells: readonly string[]) =>
+      Object.fromEntries(columns.map((column, n) => [column, cells[n]]));
+    expect(named(cells)).toEqual(named(words));
   });
 
   test('the table has a column for every kind of credential', () => {
