@@ -4,7 +4,7 @@
 import { beforeAll, expect, test } from 'bun:test';
 import type { Endpoint } from '@latchkey/contract/endpoint';
 import { endpoints } from '@latchkey/contract/endpoints';
-import { byEndpoint, type Operation } from '#support/account-operations.ts';
+import { byEndpoint } from '#support/account-operations.ts';
 import { prepareAccount, prepareDatabase } from '#support/account-scene.ts';
 import { onBothDatabases, sharedNodes } from '#support/app.ts';
 import { until } from '#support/until.ts';
@@ -12,14 +12,11 @@ import { lockAccountRow } from '../../packages/server/src/accounts/locks.ts';
 import type { Database, Executor } from '../../packages/server/src/platform/database/executor.ts';
 import { readToken } from '../../packages/server/src/sessions/tokens.ts';
 
-/** Whether the requests to an endpoint are those of signed-in users. */
-const isOfUsers = (id: string): boolean => {
-  const { access }: Endpoint = endpoints[id as keyof typeof byEndpoint];
+/** The changes of signed-in users. */
+const changes = byEndpoint.filter(([id]) => {
+  const { access }: Endpoint = endpoints[id];
   return access !== 'anyone' && access !== 'service';
-};
-const changes = Object.entries(byEndpoint).filter(
-  (entry): entry is [string, Operation] => typeof entry[1] !== 'string' && isOfUsers(entry[0]),
-);
+});
 
 /** What a refused request may write: limits, a challenge that was spent, and when session and service key were used last. */
 const unrelated = ['rate_limits', 'spent_challenges', 'address_locks', 'sessions', 'service_keys'];

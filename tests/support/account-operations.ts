@@ -59,9 +59,18 @@ const notice = (kind: string): string => `SELECT 1 FROM notices WHERE user_id = 
 const accountGone = 'SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM users WHERE id = $1)';
 
 type Endpoints = typeof endpoints;
-type Writing = {
+type NotGet = {
   [Id in keyof Endpoints]: Endpoints[Id] extends { method: 'get' } ? never : Id;
 }[keyof Endpoints];
+
+/** The endpoints that write to no existing account. `enableUser` changes nothing, because the account is not disabled. */
+const withoutEffect = [
+  ...['postUserinfo', 'issueIdToken', 'verifyAuthorization', 'denyAuthorization', 'verifyDevice'],
+  ...['startDeviceAuthorization', 'startPasskeyRegistration', 'startPasskeyLogin', 'challengeKey'],
+  ...['previewMagicLink', 'previewEmailChange', 'previewNotice', 'putOrganization', 'lookupUser'],
+  ...['reportOnAddress', 'enableUser', 'introspect', 'readFeed'],
+] as const satisfies NotGet[];
+type Writing = Exclude<NotGet, (typeof withoutEffect)[number]>;
 
 /** The path of an endpoint below /api/v1/auth, about what the scene has. */
 function pathOf(id: Writing, scene: AccountScene): string {
@@ -76,40 +85,28 @@ function pathOf(id: Writing, scene: AccountScene): string {
 }
 
 type More = Partial<Operation> & { readonly query?: string };
+type Row = (id: Writing) => Operation;
 
 /** A request to an endpoint, which succeeds. `more` is what else is to be said of it, or what is different. */
-function request(
-  id: Writing,
-  leaves: string,
-  ask: (scene: AccountScene, side: Side) => Ask,
-  { query = '', ...more }: More = {},
-): Operation {
-  const { method, status } = endpoints[id];
-  return {
-    run: (node, scene, side) => node.ask(method.toUpperCase(), pathOf(id, scene) + query, ask(scene, side)),
-    status,
+const request =
+  (leaves: string, ask: (scene: AccountScene, side: Side) => Ask, { query = '', ...more }: More = {}): Row =>
+  (id) => ({
+    run: (node, scene, side) =>
+      node.ask(endpoints[id].method.toUpperCase(), pathOf(id, scene) + query, ask(scene, side)),
+    status: endpoints[id].status,
     leaves,
     ...more,
-  };
-}
+  });
 
-type Body = (scene: AccountScene, side: Side) => unknown;
-
-const asOwner = (id: Writing, leaves: string, json?: Body, more?: More): Operation =>
+const asOwner = (leaves: string, json?: (scene: AccountScene, side: Side) => object, more?: More): Row =>
   request(
-    id,
     leaves,
     (scene, side) => ({ token: scene.tokens.access_token, ...(json && { json: json(scene, side) }) }),
     more,
   );
 
-const asService = (id: Writing, leaves: string, json?: object, more?: More): Operation =>
-  request(
-    id,
-    leaves,
-    ({ service }) => ({ headers: { Authorization: service }, ...(json && { json }) }),
-    more,
-  );
+const asService = (leaves: string, json?: object, more?: More): Row =>
+  request(leaves, ({ service }) => ({ headers: { Authorization: service }, ...(json && { json }) }), more);
 
 const withTheAccount: More = { ends: 'with the account' };
 const everything: More = { ends: 'everything' };
@@ -117,124 +114,93 @@ const everything: More = { ends: 'everything' };
 const spentCode =
   'SELECT 1 FROM authorization_codes WHERE user_id = $1 AND spent_at IS NOT NULL AND redeemed = 0';
 
-/** What each endpoint but those of GET does to an account; `reads` and `stranger` for those that write to no existing account. */
-export const byEndpoint: Record<Writing, Operation | 'reads' | 'stranger'> = {
-  postUserinfo: 'reads',
-  issueIdToken: 'reads',
-  confirmSignOut: asOwner('confirmSignOut', event('session_revoked', '%logout%'), () => ({})),
-  verifyAuthorization: 'reads',
-  denyAuthorization: 'reads',
+/** What each endpoint that writes does to an account. */
+const rows: Record<Writing, Row> = {
+  confirmSignOut: asOwner(event('session_revoked', '%logout%'), () => ({})),
   approveAuthorization: asOwner(
-    'approveAuthorization',
     "SELECT 1 FROM authorization_codes WHERE user_id = $1 AND nonce = 'another'",
     ({ application }) => requestOf(application.id, { nonce: 'another' }),
     withTheAccount,
   ),
-  startDeviceAuthorization: 'stranger',
   issueToken: request(
-    'issueToken',
     "SELECT 1 FROM device_authorizations WHERE user_id = $1 AND status = 'redeemed' AND client_name = 'approved'",
     ({ approvedCode: device_code }) => ({ json: { device_code } }),
     withTheAccount,
   ),
-  verifyDevice: 'reads',
   approveDevice: asOwner(
-    'approveDevice',
     event('device_approved', '%pending%'),
     ({ pendingCode: user_code }) => ({ user_code }),
     { ...withTheAccount, status: 204 },
   ),
-  denyDevice: asOwner(
-    'denyDevice',
-    event('device_denied', '%pending%ip_address%'),
-    ({ pendingCode: user_code }) => ({ user_code }),
-  ),
-  startPasskeyRegistration: 'reads',
-  registerPasskey: {
+  denyDevice: asOwner(event('device_denied', '%pending%ip_address%'), ({ pendingCode: user_code }) => ({
+    user_code,
+  })),
+  registerPasskey: () => ({
     run: (node, { tokens }) => addPasskey(node, tokens, newAuthenticator(node), 'another'),
     status: 201,
     leaves: event('passkey_added', '%another%'),
-  },
-  startPasskeyLogin: 'reads',
-  loginWithPasskey: {
+  }),
+  loginWithPasskey: () => ({
     run: (node, { passkey }) => passkeyLogin(node, passkey),
     status: 200,
     leaves: event('login', '%passkey%'),
-  },
+  }),
   renamePasskey: asOwner(
-    'renamePasskey',
     // Merged into the event of the rename that the scene starts with.
     `${event('passkey_renamed', '%renamed%')} AND NOT EXISTS (${event('passkey_renamed', '%first name%')})`,
     () => ({ name: 'renamed' }),
   ),
-  removePasskey: asOwner('removePasskey', event('passkey_removed')),
+  removePasskey: asOwner(event('passkey_removed')),
   requestMagicLink: request(
-    'requestMagicLink',
     `SELECT 1 FROM users u WHERE id = $1 AND
       (SELECT count(*) FROM magic_links m WHERE m.email_key = u.email_key AND spent_at IS NULL) = 3`,
     ({ email, browser }) => ({ ...browser, json: { email } }),
   ),
-  previewMagicLink: 'reads',
-  verifyMagicLink: request('verifyMagicLink', `${event('login')} LIMIT 1 OFFSET 5`, ({ links }, side) => ({
+  verifyMagicLink: request(`${event('login')} LIMIT 1 OFFSET 5`, ({ links }, side) => ({
     json: { token: links[side].token },
   })),
   refresh: request(
-    'refresh',
     'SELECT 1 FROM sessions WHERE user_id = $1 AND generation = 4',
     ({ device }) => ({ json: { refresh_token: device.tokens.refresh_token } }),
     withTheAccount,
   ),
-  revoke: asOwner('revoke', event('all_sessions_revoked'), undefined, everything),
-  logout: asOwner('logout', event('session_revoked', '%logout%'), undefined, { query: '?scope=session' }),
+  revoke: asOwner(event('all_sessions_revoked'), undefined, everything),
+  logout: asOwner(event('session_revoked', '%logout%'), undefined, { query: '?scope=session' }),
   // Merged into the event of the change that the scene starts with.
-  updateProfile: asOwner('updateProfile', event('profile_changed', '%locale name%'), () => ({
-    name: 'Somebody else',
-  })),
-  deleteAccount: asOwner('deleteAccount', accountGone, undefined, everything),
+  updateProfile: asOwner(event('profile_changed', '%locale name%'), () => ({ name: 'Somebody else' })),
+  deleteAccount: asOwner(accountGone, undefined, everything),
   requestEmailChange: asOwner(
-    'requestEmailChange',
     "SELECT 1 FROM email_changes WHERE user_id = $1 AND new_email LIKE 'another-%'",
     ({ email }, side) => ({ email: `another-${side}-${email}` }),
     withTheAccount,
   ),
-  previewEmailChange: 'reads',
-  verifyEmailChange: asOwner('verifyEmailChange', event('email_changed'), ({ changeToken: token }) => ({
-    token,
-  })),
-  previewNotice: 'reads',
+  verifyEmailChange: asOwner(event('email_changed'), ({ changeToken: token }) => ({ token })),
   disownNotice: request(
-    'disownNotice',
     'SELECT 1 FROM notices WHERE user_id = $1 AND disowned_at IS NOT NULL',
     ({ noticeToken: token }) => ({ json: { token } }),
   ),
-  putOrganization: 'stranger',
-  deleteOrganization: asService(
-    'deleteOrganization',
-    event('membership_changed', '%organization_deleted%'),
-    undefined,
-    { isCompound: true },
-  ),
-  putMember: asService('putMember', event('membership_changed', '%"role":"admin"%'), { role: 'admin' }),
-  removeMember: asService('removeMember', event('membership_changed', '%former_role%')),
-  lookupUser: 'reads',
-  reportOnAddress: 'reads',
-  disableUser: asService('disableUser', event('account_disabled', '%svc_%')),
-  // The account is not disabled, so this changes nothing.
-  enableUser: 'reads',
-  revokeUserSessions: asService('revokeUserSessions', event('all_sessions_revoked', '%svc_%')),
-  revokeUserSession: asService('revokeUserSession', event('session_revoked')),
-  revokeSession: asOwner('revokeSession', event('session_revoked', '%other_session%ses_%')),
-  challengeKey: 'reads',
+  deleteOrganization: asService(event('membership_changed', '%organization_deleted%'), undefined, {
+    isCompound: true,
+  }),
+  putMember: asService(event('membership_changed', '%"role":"admin"%'), { role: 'admin' }),
+  removeMember: asService(event('membership_changed', '%former_role%')),
+  disableUser: asService(event('account_disabled', '%svc_%')),
+  revokeUserSessions: asService(event('all_sessions_revoked', '%svc_%')),
+  revokeUserSession: asService(event('session_revoked')),
+  revokeSession: asOwner(event('session_revoked', '%other_session%ses_%')),
   createKey: asOwner(
-    'createKey',
     event('key_created', '%another%'),
     () => ({ name: 'another', scope: '*', expires_in: 3_600 }),
     withTheAccount,
   ),
-  removeKey: asOwner('removeKey', event('key_removed')),
-  introspect: 'reads',
-  readFeed: 'stranger',
+  removeKey: asOwner(event('key_removed')),
 };
+
+/** The operations of endpoints, by their ids. */
+export const byEndpoint = Object.entries(rows).map(([id, row]): [keyof Endpoints, Operation] => [
+  id as Writing,
+  row(id as Writing),
+]);
 
 /** An operator command. Status 400 stands for an error, which means that there was nothing to do. */
 const operator = (
@@ -276,35 +242,37 @@ export const redeemAs = (
 
 /** Gives a token back, as OAuth clients do. */
 const byToken = (leaves: string, tokenOf: (scene: AccountScene) => string): Operation =>
-  request('revoke', leaves, (scene) => ({ form: { token: tokenOf(scene) } }), { status: 200 });
+  request(leaves, (scene) => ({ form: { token: tokenOf(scene) } }), { status: 200 })('revoke');
+
+const issueToken = (...row: Parameters<typeof request>): Operation => request(...row)('issueToken');
+const refresh = (...row: Parameters<typeof request>): Operation => request(...row)('refresh');
+const verifyMagicLink = (...row: Parameters<typeof request>): Operation => request(...row)('verifyMagicLink');
+const refused: More = { status: 400 };
 
 /** Variants of the endpoints, operator commands and background work. */
 const others: Record<string, Operation> = {
-  'verifyMagicLink by code': request('verifyMagicLink', event('login', '%email_code%'), ({ links }, side) => {
+  'verifyMagicLink by code': verifyMagicLink(event('login', '%email_code%'), ({ links }, side) => {
     const { request, code } = links[side];
     return { json: { request, code } };
   }),
-  'verifyMagicLink by a wrong code': request(
-    'verifyMagicLink',
+  'verifyMagicLink by a wrong code': verifyMagicLink(
     'SELECT 1 FROM magic_links m JOIN users u USING (email_key) WHERE u.id = $1 AND m.code_tries = 1',
     ({ links }, side) => ({ json: { request: links[side].request, code: links[1 - side]!.code } }),
-    { status: 400 },
+    refused,
   ),
-  'verifyMagicLink in a browser that is known': request(
-    'verifyMagicLink',
+  'verifyMagicLink in a browser that is known': verifyMagicLink(
     event('session_revoked', '%replaced%'),
     ({ links, browser }, side) => ({ ...browser, json: { token: links[side].token } }),
     { query: '?session=cookie' },
   ),
   'updateProfile unless it has changed': request(
-    'updateProfile',
     event('profile_changed', '%time_zone%'),
     ({ tokens, profileTag }) => ({
       token: tokens.access_token,
       json: { time_zone: 'UTC' },
       headers: { 'If-Match': profileTag },
     }),
-  ),
+  )('updateProfile'),
   'redemption of a code': {
     run: (node, scene) => redeemAs(node, scene, scene.authorizationCode),
     ends: 'with the account',
@@ -327,8 +295,7 @@ const others: Record<string, Operation> = {
     ({ ctx }, { application }) => revokeService(ctx, application.id),
     { isCompound: true },
   ),
-  'exchange by a service': request(
-    'issueToken',
+  'exchange by a service': issueToken(
     event('run_started'),
     ({ tokens, application }) => ({
       form: exchangeForm(tokens.access_token, 'profile'),
@@ -336,38 +303,30 @@ const others: Record<string, Operation> = {
     }),
     withTheAccount,
   ),
-  'exchange by a page': request(
-    'issueToken',
+  'exchange by a page': issueToken(
     event('run_started'),
     ({ browser }) => ({ ...browser, form: exchangeForm(undefined, 'profile') }),
     withTheAccount,
   ),
-  'refresh with a stolen token': request(
-    'refresh',
+  'refresh with a stolen token': refresh(
     notice('theft_stopped'),
     ({ device }) => ({ json: { refresh_token: device.stolen } }),
-    { status: 400 },
+    refused,
   ),
-  'refresh repeated': request(
-    'refresh',
+  'refresh repeated': refresh(
     event('refresh_retry'),
     ({ device }) => ({ json: { refresh_token: device.spent }, headers: retryKey }),
     withTheAccount,
   ),
-  'refresh repeated from elsewhere': request(
-    'refresh',
-    notice('refresh_repeated_elsewhere'),
-    ({ device }) => ({
-      json: { refresh_token: device.spent },
-      headers: retryKey,
-      peer: '198.51.100.7',
-    }),
-  ),
-  'refresh that lost a race': request(
-    'refresh',
+  'refresh repeated from elsewhere': refresh(notice('refresh_repeated_elsewhere'), ({ device }) => ({
+    json: { refresh_token: device.spent },
+    headers: retryKey,
+    peer: '198.51.100.7',
+  })),
+  'refresh that lost a race': refresh(
     event('refresh_race'),
     ({ device }) => ({ json: { refresh_token: device.spent } }),
-    { status: 400 },
+    refused,
   ),
   'revoke by token': byToken(
     event('session_revoked', '%token%'),
@@ -377,31 +336,25 @@ const others: Record<string, Operation> = {
     event('session_revoked', '%cancelled%'),
     ({ approvedCode }) => approvedCode,
   ),
-  'revoke by the key itself': request(
-    'revoke',
-    event('key_removed', '%logout%'),
-    ({ key }) => ({ token: key.key }),
-    { query: '?scope=session' },
-  ),
+  'revoke by the key itself': request(event('key_removed', '%logout%'), ({ key }) => ({ token: key.key }), {
+    query: '?scope=session',
+  })('revoke'),
   'revoke by key': byToken(event('key_removed', '%token%'), ({ key }) => key.key),
-  logout: asOwner('logout', event('all_sessions_revoked'), undefined, everything),
+  'logout of all': asOwner(event('all_sessions_revoked'), undefined, everything)('logout'),
   'verifyEmailChange with the current address': request(
-    'verifyEmailChange',
     event('email_changed'),
     ({ changeToken: token, email: current_email }) => ({ json: { token, current_email } }),
-  ),
+  )('verifyEmailChange'),
   'verifyEmailChange with a wrong address': request(
-    'verifyEmailChange',
     'SELECT 1 FROM email_changes WHERE user_id = $1 AND wrong_addresses = 1',
     ({ changeToken: token }) => ({ json: { token, current_email: 'wrong@example.com' } }),
-    { status: 400 },
-  ),
+    refused,
+  )('verifyEmailChange'),
   'disownNotice with the approver': request(
-    'disownNotice',
     "SELECT 1 FROM sessions WHERE user_id = $1 AND kind = 'browser' AND distrusted_as = 'disowned'",
     ({ noticeToken: token }) => ({ json: { token, approver: true } }),
     everything,
-  ),
+  )('disownNotice'),
   'withdrawal of an approval': {
     run: async (node, { userId, tokens }) => {
       const [login] = await rowsOf(
@@ -505,10 +458,8 @@ export const sweep = operator(
 /** All of them by name, the mail worker first, before other scenes have filled the outbox. */
 export const operations: readonly (readonly [string, Operation])[] = [
   ['mail worker', mailWorker],
-  ...Object.entries(byEndpoint).filter((entry): entry is [string, Operation] => typeof entry[1] !== 'string'),
-  ...Object.entries(others).map(
-    ([name, operation]) => [name in byEndpoint ? `${name} of all` : name, operation] as const,
-  ),
+  ...byEndpoint,
+  ...Object.entries(others),
 ];
 
 /**
