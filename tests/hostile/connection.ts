@@ -51,14 +51,8 @@ function firstResponse(text: string, method: string): { response: RawResponse; e
   return text.length < end ? undefined : { response: { status, headers, body: text.slice(from, end) }, end };
 }
 
-/** One connection to the service, replaced when the service closes it. */
-export interface Connection {
-  send(request: HostileRequest): Promise<Exchange>;
-  close(): void;
-}
-
-/** Opens connections to this port of 127.0.0.1 as they are needed. */
-export function openConnection(port: number): Connection {
+/** One connection to this port of 127.0.0.1, opened when it is needed, and replaced when the service closes it. */
+export function openConnection(port: number) {
   let socket: Socket | undefined;
 
   const usable = (): Promise<Socket> => {
@@ -110,7 +104,7 @@ export function openConnection(port: number): Connection {
   };
 
   return {
-    send: async (request) => {
+    send: async (request: HostileRequest): Promise<Exchange> => {
       if (!request.isFramed) socket?.destroy();
       const isReused = socket !== undefined && !socket.destroyed;
       const first = await exchange(request);

@@ -5,9 +5,15 @@ import { isIP } from 'node:net';
 import { formatCode, normalizeEmailCode, normalizeUserCode } from '@latchkey/contract/codes';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { emailAddress } from '@latchkey/contract/fields';
-import { scopeName } from '@latchkey/contract/scopes';
 import fc from '#support/fc.ts';
 import { addressRanges } from '../../packages/server/src/platform/config/formats.ts';
+import {
+  type HandleKind,
+  handlePrefix,
+  mintHandle,
+  readHandle,
+} from '../../packages/server/src/platform/crypto/handle.ts';
+import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/primitives.ts';
 import { readCookie } from '../../packages/server/src/platform/http/cookie.ts';
 import { readServiceKey } from '../../packages/server/src/platform/http/credential.ts';
 import { prefers, prefersHtml } from '../../packages/server/src/platform/values/accept.ts';
@@ -15,7 +21,6 @@ import { clientAddress } from '../../packages/server/src/platform/values/client-
 import { ifMatchHolds, ifNoneMatchIncludes } from '../../packages/server/src/platform/values/entity-tag.ts';
 import { duplicateMember } from '../../packages/server/src/platform/values/json.ts';
 import { allowsRedirect, parseRedirectUri } from '../../packages/server/src/platform/values/redirect-uri.ts';
-import { parseScope } from '../../packages/server/src/platform/values/scope.ts';
 import { parseClientUrl, readClientDocument } from '../../packages/server/src/services/clients.ts';
 
 const runs = { numRuns: 2_000 };
@@ -31,6 +36,26 @@ const anyText = fc.oneof(
 
 const check = <T>(arbitrary: fc.Arbitrary<T>, holds: (value: T) => void): void =>
   fc.assert(fc.property(arbitrary, holds), runs);
+
+const keys = parseKeyRing(generateKey());
+const kinds = Object.keys(handlePrefix) as HandleKind[];
+const handle = fc.record({
+  kind: fc.constantFrom(...kinds),
+  subject: fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => Buffer.from(bytes)),
+  value: fc.integer({ min: 0, max: 2 ** 47 }),
+});
+
+test('a handle is read as it was made, and no other text is read as a handle', () => {
+  check(fc.tuple(handle, fc.constantFrom(...kinds), anyText, fc.nat()), ([made, otherKind, text, at]) => {
+    const minted = mintHandle(keys, made.kind, made);
+    expect(readHandle(keys, made.kind, minted)).toMatchObject({ subject: made.subject, value: made.value });
+    if (otherKind !== made.kind) expect(readHandle(keys, otherKind, minted)).toBeUndefined();
+    expect(readHandle(keys, made.kind, text)).toBeUndefined();
+    const cut = at % minted.length;
+    for (const changed of [minted.slice(0, cut), minted.slice(0, cut) + text, text + minted, minted + text])
+      if (changed !== minted) expect(readHandle(keys, made.kind, changed)).toBeUndefined();
+  });
+});
 
 test.each([
   ['user code', normalizeUserCode, /^[BCDFGHJKLMNPQRSTVWXZ]{8}$/],
@@ -102,24 +127,6 @@ test('a service key is read from Basic credentials in any spelling of the header
     expect(read(`Bearer ${ownSecret}`)).toBeUndefined();
     expect(read(`Bearer x, ${basic(`${ownId}:${ownSecret}`)}`)).toEqual({ id: '', secret: '' });
   });
-});
-
-test('a scope is a list of distinct well-formed names, or refused', () => {
-  const name = fc.stringMatching(/^[a-z][a-z0-9_.:-]{0,10}$/);
-  check(
-    fc.oneof(
-      anyText,
-      fc.array(name, { maxLength: 30 }).map((names) => names.join(' ')),
-    ),
-    (text) => {
-      const names = parseScope(text);
-      if (!names) return;
-      expect(new Set(names).size).toBe(names.length);
-      expect(names.length).toBeLessThanOrEqual(fieldLimits.scopes);
-      expect(names.every((one) => one === '*' || scopeName.test(one))).toBe(true);
-      expect(new Set(text.split(' ')).size).toBeGreaterThanOrEqual(names.length);
-    },
-  );
 });
 
 test('a duplicate member is found however its name is escaped, and no other object is refused', () => {

@@ -32,19 +32,14 @@ const cli = 'packages/cli/src/';
 
 /** Parts of the client that need a file system. All others run in a browser. */
 const programParts = [
-  'agent-forwarder.ts',
-  'agent-server.ts',
-  'agent.ts',
-  'browser-login.ts',
-  'environment.ts',
-  'federation.ts',
-  'storage/file-storage.ts',
-  'storage/keychain-storage.ts',
-  'storage/lock-claim.ts',
-  'loopback-listener.ts',
-  'storage/process-lock.ts',
-  'storage/secret-service.ts',
-  'storage/session-bus.ts',
+  ...['agent-forwarder.ts', 'agent-server.ts', 'agent.ts', 'browser-login.ts', 'environment.ts'],
+  ...['federation.ts', 'loopback-listener.ts', 'storage/file-storage.ts', 'storage/keychain-storage.ts'],
+  ...[
+    'storage/lock-claim.ts',
+    'storage/process-lock.ts',
+    'storage/secret-service.ts',
+    'storage/session-bus.ts',
+  ],
 ].map((name) => client + name);
 
 /** The only files that read the environment. */
@@ -56,79 +51,70 @@ const environmentFiles = [
 ];
 
 /**
- * The layers of the server, lowest first, and the modules of each, lowest first. A module imports only from modules below
- * it; modules in one line are peers and do not import each other. A module is a folder, or a file on its own.
+ * The modules of the server, lowest first. A module imports only from modules below it; modules in one line are peers and do
+ * not import each other. A module is a folder, or a file on its own; what is before its slash is its layer.
  */
-const layers: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  platform: [
-    ['errors.ts', 'values'],
-    ['crypto', 'outgoing', 'telemetry', 'timers.ts'],
-    ['database'],
-    ['rate-limits'],
-    ['config'],
-    ['context.ts'],
-    ['http'],
-    ['mail', 'token-endpoint'],
-  ],
-  accounts: [['']],
-  'security-log': [['settings.ts', 'events', 'feed-events'], ['notices']],
-  services: [['']],
-  sessions: [['']],
-  identity: [['settings.ts', 'known-browsers', 'organizations'], ['account'], ['email-change']],
-  'sign-in': [['settings.ts', 'failures'], ['passkeys'], ['authorize', 'device', 'magic-links']],
-  trust: [
-    ['settings.ts', 'signing-keys'],
-    ['discovery', 'feed', 'introspection', 'openid'],
-  ],
-  'whole-account': [['']],
-  'settings.ts': [['']],
-  'create-context.ts': [['']],
-  'app.ts': [['']],
-  operator: [['']],
-  'main.ts': [['']],
-};
+const layers = `
+  platform/errors.ts platform/values
+  platform/crypto platform/outgoing platform/telemetry platform/timers.ts
+  platform/database
+  platform/rate-limits
+  platform/config
+  platform/context.ts
+  platform/http
+  platform/mail platform/token-endpoint
+  accounts
+  security-log/settings.ts security-log/events security-log/feed-events
+  security-log/notices
+  services
+  sessions
+  identity/settings.ts identity/known-browsers identity/organizations
+  identity/account
+  identity/email-change
+  sign-in/settings.ts sign-in/failures
+  sign-in/passkeys
+  sign-in/authorize sign-in/device sign-in/magic-links
+  trust/settings.ts trust/signing-keys
+  trust/discovery trust/feed trust/introspection trust/openid
+  whole-account
+  settings.ts
+  create-context.ts
+  app.ts
+  operator
+  main.ts
+`;
 
-/** Every module as its path under the server's sources, with its height. */
+/** The words of each line of a table. */
+const wordsOf = (table: string): string[][] =>
+  table
+    .trim()
+    .split(/\n */)
+    .map((line) => line.split(' '));
+
+/** Every module, with its height. */
 const heights = new Map(
-  Object.entries(layers)
-    .flatMap(([layer, rows]) =>
-      rows.map((modules) => modules.map((module) => (module ? `${layer}/${module}` : layer))),
-    )
-    .flatMap((modules, height) => modules.map((module) => [module, height] as const)),
+  wordsOf(layers).flatMap((modules, height) => modules.map((module) => [module, height] as const)),
 );
 const capabilities = [...heights.keys()].filter((module) => !/^platform\/|^operator$|\.ts$/.test(module));
 const httpModules = ['platform/http', 'platform/token-endpoint'];
 const maxModulesInALayer = 10;
 
 /** The files of a capability that others may import, where these are more than the one that is named like it. */
-const publicFiles: Readonly<Record<string, readonly string[]>> = {
-  accounts: ['locks.ts', 'profile.ts'],
-  'security-log/events': ['events.ts', 'reading.ts', 'auditing.ts'],
-  'identity/account': ['account.ts', 'users.ts'],
-  'sign-in/passkeys': ['passkeys.ts', 'touch.ts'],
-  services: [
-    'authentication.ts',
-    'clients.ts',
-    'registration.ts',
-    'scopes.ts',
-    'service-keys.ts',
-    'service-tokens.ts',
-  ],
-  'whole-account': ['operators.ts', 'personal-data.ts'],
-  sessions: [
-    'sessions.ts',
-    'active-tokens.ts',
-    'ending.ts',
-    'keys/keys.ts',
-    'starting.ts',
-    'status.ts',
-    'touches.ts',
-  ],
-};
+const publicFiles = new Map(
+  wordsOf(`
+    accounts locks.ts profile.ts
+    security-log/events events.ts reading.ts auditing.ts
+    identity/account account.ts users.ts
+    sign-in/passkeys passkeys.ts touch.ts
+    services authentication.ts clients.ts registration.ts scopes.ts service-keys.ts service-tokens.ts
+    whole-account operators.ts personal-data.ts
+    sessions sessions.ts active-tokens.ts ending.ts keys/keys.ts starting.ts status.ts touches.ts
+  `).map(([module = '', ...files]) => [module, files]),
+);
 
 function publicFilesOf(path: string): string[] {
   const module = moduleOf(path) ?? '';
-  return (publicFiles[module] ?? [`${basename(module)}.ts`]).map((file) => `${server}${module}/${file}`);
+  return (publicFiles.get(module) ?? [`${basename(module)}.ts`]).map((file) => `${server}${module}/${file}`);
 }
 
 /** The owners of the tables that accounts/ declares for the layers above: they need the log, which reads these tables. */
@@ -429,7 +415,7 @@ function moduleOf(path: string): string | undefined {
 const layerOf = (path: string): string => moduleOf(path)?.split('/')[0] ?? '';
 
 /** The layers, lowest first. */
-const layerNames = Object.keys(layers);
+const layerNames = [...new Set([...heights.keys()].map((module) => module.split('/')[0]))];
 
 const layerOfTable = (table: string): string => declaredIn[table]?.split('/')[0] ?? '';
 

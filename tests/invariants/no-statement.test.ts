@@ -111,7 +111,7 @@ for (const { id, method, path, access } of Object.values<Endpoint>(endpoints)) {
 /** Wherever a token of one of these kinds is accepted, so is one of the other. */
 const bearerKinds: readonly HandleKind[] = ['accessToken', 'accessKey'];
 
-/** Invalid handles by what is wrong with them. Every other way to forge one is in `platform/crypto/handle.test.ts`. */
+/** Invalid handles by what is wrong with them. Every other way to forge one is in the tests of handles and of parsers. */
 function impostors({ kind, genuine }: EntryPoint): [string, string][] {
   const text = genuine();
   const { subject, value } = readHandle(app.ctx.keys, kind, text)!;

@@ -167,6 +167,9 @@ export function createAuthenticator(options: AuthenticatorOptions) {
     ]);
   };
 
+  const named = (credential: Credential, { id = credential.id, rawId = id }: Forgery) =>
+    ({ id, rawId, type: 'public-key', authenticatorAttachment: 'platform' }) as const;
+
   /** The result of `navigator.credentials.create` as JSON. @see WebAuthn Level 3 section 5.1.8 */
   const create = (creation: CreationOptions, forgery: RegistrationForgery = {}) => {
     const { publicKey, privateKey } = generate(algorithm);
@@ -212,10 +215,7 @@ export function createAuthenticator(options: AuthenticatorOptions) {
       );
     credentials.push(credential);
     return {
-      id: forgery.id ?? credential.id,
-      rawId: forgery.rawId ?? forgery.id ?? credential.id,
-      type: 'public-key' as const,
-      authenticatorAttachment: 'platform' as const,
+      ...named(credential, forgery),
       clientExtensionResults: { credProps: { rk: true } },
       response: {
         clientDataJSON: base64url(clientData),
@@ -239,10 +239,7 @@ export function createAuthenticator(options: AuthenticatorOptions) {
       forgery.signature ??
       signWith(signer.algorithm, signer.privateKey, Buffer.concat([authData, sha256(clientData)]));
     return {
-      id: forgery.id ?? credential.id,
-      rawId: forgery.rawId ?? forgery.id ?? credential.id,
-      type: 'public-key' as const,
-      authenticatorAttachment: 'platform' as const,
+      ...named(credential, forgery),
       clientExtensionResults: {},
       response: {
         clientDataJSON: base64url(clientData),

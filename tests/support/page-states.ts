@@ -9,9 +9,8 @@ import { deviceStates } from './page-states/device.ts';
 import { emailLinkStates } from './page-states/email-links.ts';
 import { keyStates } from './page-states/keys.ts';
 import { loginStates } from './page-states/login.ts';
-import type { PageStates } from './page-states/page-state.ts';
+import { opens, type PageStates } from './page-states/page-state.ts';
 import { touchStates } from './page-states/touch.ts';
-import { headed } from './people.ts';
 import { startProgram } from './program.ts';
 import { startService, type TestService } from './service.ts';
 
@@ -56,10 +55,7 @@ export async function openPageStates(): Promise<ServiceWithStates> {
 }
 
 const otherStates = (url: string): PageStates => ({
-  'not-found': async (page) => {
-    await page.goto(`${url}/nowhere`);
-    await headed(page, 'Page not found');
-  },
+  'not-found': opens(`${url}/nowhere`, 'Page not found'),
   docs: async (page) => {
     await page.goto(`${url}/docs`);
     await page.getByRole('button', { name: 'Copy' }).first().waitFor();

@@ -19,15 +19,16 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 const answer = (value: unknown) => process.stdout.write(`${JSON.stringify(value)}\n`);
 
+/** Holds a lock until the next line arrives. */
+const holding = async () => {
+  answer('held');
+  await lines.next();
+  return 'released';
+};
+
 // biome-ignore lint/suspicious/noExplicitAny: the test that sends the arguments knows their types
 const verbs: Record<string, (...args: any[]) => Promise<unknown>> = {
-  /** Holds the lock until the next line arrives. */
-  hold: (file: string) =>
-    withProcessLock(file, async () => {
-      answer('held');
-      await lines.next();
-      return 'released';
-    }),
+  hold: (file: string) => withProcessLock(file, holding),
   tryFor: (file: string, timeoutMs: number) => withProcessLock(file, async () => 'had', { timeoutMs }),
   /** Increments the number in a file `times` times, slowly and without atomicity. */
   count: async (lock: string, counter: string, times: number) => {
@@ -63,13 +64,7 @@ const verbs: Record<string, (...args: any[]) => Promise<unknown>> = {
   write: (path: string, document) => fileStorage(path).write(document),
   lockStorage: (path: string, timeoutMs?: number) =>
     fileStorage(path).lock('document', async () => 'had', { timeoutMs }),
-  /** Holds the lock until the next line arrives. */
-  holdStorage: (path: string) =>
-    fileStorage(path).lock('document', async () => {
-      answer('held');
-      await lines.next();
-      return 'released';
-    }),
+  holdStorage: (path: string) => fileStorage(path).lock('document', holding),
   check: (path: string) => fileStorage(path).check(),
   whyAbsent: (...place: Parameters<typeof keychain>) => keychain(...place).whyAbsent(),
   readKeychain: (...place: Parameters<typeof keychain>) => keychain(...place).read(),

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { commandLineRequest, requestOf } from '../authorize.ts';
 import { alter, giveSession, headed } from '../people.ts';
 import { authorizePath, type TestProgram } from '../program.ts';
-import type { PageStates } from './page-state.ts';
+import { opens, type PageStates } from './page-state.ts';
 
 export const authorizeStates = (url: string, program: TestProgram): PageStates => {
   const { clientId: client_id, redirectUri: redirect_uri } = program;
@@ -48,10 +48,7 @@ export const authorizeStates = (url: string, program: TestProgram): PageStates =
       await page.goto(`${url}/api/v1/auth/end_session`);
       await page.getByText('Signed in as').waitFor();
     },
-    'sign-out-done': async (page) => {
-      await page.goto(`${url}/api/v1/auth/end_session`);
-      await headed(page, "You're signed out");
-    },
+    'sign-out-done': opens(`${url}/api/v1/auth/end_session`, "You're signed out"),
     'authorize-approved': async (page) => {
       await openSignedIn(page, commandLineRequest({ redirect_uri }));
       await page.locator('#approve[aria-disabled=false]').click();

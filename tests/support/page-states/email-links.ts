@@ -2,7 +2,7 @@
 
 import { deviceTokens, loginByMail, request } from '../http.ts';
 import { giveSession, headed, linkTo, newAddress, pressed } from '../people.ts';
-import type { PageStates } from './page-state.ts';
+import { opens, type PageStates } from './page-state.ts';
 
 export const emailLinkStates = (url: string): PageStates => {
   /** A link that changes the email of a new account from this address. */
@@ -44,10 +44,7 @@ export const emailLinkStates = (url: string): PageStates => {
       await pressed(page, "Don't change");
       await headed(page, 'Nothing was changed');
     },
-    'not-me-incomplete': async (page) => {
-      await page.goto(`${url}/not-me`);
-      await headed(page, 'This link is incomplete');
-    },
+    'not-me-incomplete': opens(`${url}/not-me`, 'This link is incomplete'),
     'not-me': async (page) => {
       const email = newAddress();
       const { access_token: token } = await loginByMail(url, email);

@@ -3,7 +3,7 @@
 import type { Page } from 'playwright-core';
 import { mailsSoFar, request } from '../http.ts';
 import { giveSession, headed, pressed, requestEmail, signIn, signInLink } from '../people.ts';
-import type { PageStates } from './page-state.ts';
+import { opens, type PageStates } from './page-state.ts';
 
 export const loginStates = (url: string): PageStates => {
   /** A link that nobody has used. @param page of the browser that requests it, if not another one */
@@ -14,10 +14,7 @@ export const loginStates = (url: string): PageStates => {
     return signInLink(url, email, seen);
   };
   return {
-    login: async (page) => {
-      await page.goto(`${url}/login`);
-      await headed(page, 'Sign in');
-    },
+    login: opens(`${url}/login`, 'Sign in'),
     'login-for-device': async (page) => {
       await page.goto(`${url}/device?user_code=bcdfghjk`);
       await page.getByText('A device is waiting with this code').waitFor();
@@ -85,10 +82,7 @@ export const loginStates = (url: string): PageStates => {
       await pressed(page, 'Sign in');
       await page.getByText('This link was not sent to').waitFor();
     },
-    'magic-link-dead': async (page) => {
-      await page.goto(`${url}/magic-link#token=lk_ml_expired`);
-      await headed(page, 'This link no longer works');
-    },
+    'magic-link-dead': opens(`${url}/magic-link#token=lk_ml_expired`, 'This link no longer works'),
     'magic-link-checking': async (page) => {
       await page.route('**/magic_link/preview', () => {});
       await page.goto(`${url}/magic-link#token=lk_ml_slow`);
@@ -102,9 +96,6 @@ export const loginStates = (url: string): PageStates => {
       await page.reload();
       await headed(page, "You've already used this link");
     },
-    'magic-link-incomplete': async (page) => {
-      await page.goto(`${url}/magic-link`);
-      await headed(page, 'This link is incomplete');
-    },
+    'magic-link-incomplete': opens(`${url}/magic-link`, 'This link is incomplete'),
   };
 };
