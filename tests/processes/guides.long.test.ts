@@ -142,12 +142,11 @@ test('with nothing but HTTP, a shell program and a Python service tell good toke
   const { refresh_token } = await loginByMail(reader.service.url, 'bob@example.com');
   // A token that is restricted in a way that no example enforces.
   const restriction = [{ type: 'deployment', active: true, scope: 'projects:read' }];
-  const form = new URLSearchParams({
+  const form = {
     ...exchangeForm(token, 'projects:read'),
     authorization_details: JSON.stringify(restriction),
-  });
-  const response = await fetch(`${reader.service.url}/api/v1/auth/token`, { method: 'POST', body: form });
-  const { access_token: restricted } = (await response.json()) as { access_token: string };
+  };
+  const { access_token: restricted } = (await request(reader.service.url, 'POST', '/token', { form })).body;
 
   const about = JSON.parse((await run(introspect)).output);
   expect(about).toMatchObject({ active: true, token_use: 'access_token', scope: '*' });

@@ -6,6 +6,7 @@ import { auth as mcpAuth } from '@modelcontextprotocol/sdk/client/auth.js';
 import type { OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
 import { exportJWK, generateKeyPair } from 'jose';
 import * as openid from 'openid-client';
+import { listener } from '#support/cli.ts';
 import { type FaultProxy, startFaultProxy } from '#support/fault-proxy.ts';
 import { loginByMail, refreshesDuring, request } from '#support/http.ts';
 import { mcpProvider } from '#support/mcp-provider.ts';
@@ -29,14 +30,13 @@ type Refresh = (tokens: OAuthTokens) => Promise<OAuthTokens>;
 interface Client {
   readonly clientId: string;
   readonly auth: openid.ClientAuth;
-  /** Another program with this identity. */
-  readonly connect: () => Promise<Refresh>;
+  /** Starts another program with this identity. */
+  readonly connect: (clientId: string, auth: openid.ClientAuth) => Promise<Refresh>;
 }
 
 let proxy: FaultProxy;
 let service: TestService;
 let server: string;
-let host: ReturnType<typeof Bun.serve>;
 let clients: Readonly<Record<(typeof names)[number], Client>>;
 
 const configured = (clientId: string, auth: openid.ClientAuth): Promise<openid.Configuration> =>
@@ -69,16 +69,12 @@ beforeAll(async () => {
     token_endpoint_auth_method: 'private_key_jwt',
     jwks: { keys: [await exportJWK(publicKey)] },
   };
-  host = Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    fetch: () => Response.json({ client_id: clientId, ...document }),
-  });
-  const clientId = `http://127.0.0.1:${host.port}/client`;
+  const { url: host } = listener(() => Response.json({ client_id: clientId, ...document }));
+  const clientId = `${host}/client`;
   service = await startService({
     env: {
       LATCHKEY_BASE_URL: server,
-      LATCHKEY_CLIENT_HOSTS: `127.0.0.1:${host.port}`,
+      LATCHKEY_CLIENT_HOSTS: new URL(host).host,
       // The default is too short for a busy machine.
       LATCHKEY_REFRESH_REUSE_LEEWAY: '600',
     },
@@ -88,20 +84,16 @@ beforeAll(async () => {
     registerService(service, name, '--redirect', redirectUri, ...options);
   const [deskId = '', secret = ''] = (await register('desk')).split(':');
   const shelfId = await register('shelf', '--public');
-  const signing = openid.PrivateKeyJwt(privateKey);
-  const withSecret = openid.ClientSecretBasic(secret);
+  const [signing, withSecret] = [openid.PrivateKeyJwt(privateKey), openid.ClientSecretBasic(secret)];
   clients = {
-    'openid-client and a key': { clientId, auth: signing, connect: () => openidClient(clientId, signing) },
-    'openid-client and a secret': {
-      ...{ clientId: deskId, auth: withSecret, connect: () => openidClient(deskId, withSecret) },
-    },
-    'the MCP SDK': { clientId: shelfId, auth: openid.None(), connect: () => mcpSdk(shelfId) },
+    'openid-client and a key': { clientId, auth: signing, connect: openidClient },
+    'openid-client and a secret': { clientId: deskId, auth: withSecret, connect: openidClient },
+    'the MCP SDK': { clientId: shelfId, auth: openid.None(), connect: mcpSdk },
   };
 });
 
 afterAll(async () => {
   await service.stop();
-  await host.stop(true);
   proxy.close();
 });
 
@@ -125,7 +117,9 @@ test.each(names)(
   async (name) => {
     const client = clients[name];
     let { tokens, token } = await signIn(`${name.replaceAll(' ', '-')}@example.com`, client);
-    const programs = await Promise.all(Array.from({ length: sharers }, client.connect));
+    const programs = await Promise.all(
+      Array.from({ length: sharers }, () => client.connect(client.clientId, client.auth)),
+    );
     const { rotated, retry, ...others } = await refreshesDuring(service.url, async () => {
       for (let round = 0; round < rounds; round++) {
         const isLost = losses[round % losses.length]!;

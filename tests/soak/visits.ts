@@ -37,15 +37,13 @@ async function signIn({ load, inbox }: World, email: string): Promise<TokenSet> 
 }
 
 const lists = [
-  ...([
-    'getProfile',
-    'listSessions',
-    'listEvents',
-    'listScopes',
-    'listPasskeys',
-    'listOrganizations',
-  ] as const),
-];
+  'getProfile',
+  'listSessions',
+  'listEvents',
+  'listScopes',
+  'listPasskeys',
+  'listOrganizations',
+] as const;
 
 async function useAccount({ load, visits }: World, accessToken: string): Promise<void> {
   await load.call('updateProfile', { accessToken, body: { name: `Person ${visits}` } });
