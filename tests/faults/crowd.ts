@@ -26,9 +26,7 @@ async function verifySome(world: World): Promise<void> {
 /** Presents a token to a random node until one says whether it accepts it, at most so often. */
 export async function verify(world: World, token: LiveToken, tries = 1): Promise<void> {
   for (let attempt = 0; attempt < tries; attempt++) {
-    const { outcome, code } = await askWith(world, token, 'verification', (api, accessToken) =>
-      api.call('getProfile', { accessToken }),
-    );
+    const { outcome, code } = await askWith(world, token, 'verification', 'getProfile');
     if (outcome === 'done' || code === 'invalid_token') return;
     await Bun.sleep(pauseMs);
   }

@@ -1,9 +1,9 @@
 // A person with one account, who signs in, changes the profile, and ends sessions. Repeats what got no answer, and presents
 // some things twice on purpose.
 
-import type { Api } from '@latchkey/client/api';
+import type { Api, CallInput } from '@latchkey/client/api';
 import { newIdempotencyKey } from '@latchkey/client/credentials';
-import { operations } from '@latchkey/client/operations';
+import { type Answer, type OperationId, operations } from '@latchkey/client/operations';
 import type { IssuedToken, TokenSet } from '@latchkey/contract/tokens';
 import { type Authenticator, createAuthenticator } from '#support/authenticator.ts';
 import { exchangeForm } from '#support/http.ts';
@@ -101,13 +101,14 @@ export class Person {
     return ask(this.#world, kind, send, this.#address);
   }
 
-  /** Sends a request with an access token, and forgets the session if that is refused. */
-  async #askWith<T>(
+  /** Calls an operation with an access token, and forgets the session if that is refused. */
+  async #call<Id extends OperationId>(
     held: Held,
     kind: string,
-    send: (api: Api, accessToken: string) => Promise<T>,
-  ): Promise<Asked<T>> {
-    const asked = await askWith(this.#world, held.token, kind, send, this.#address);
+    id: Id,
+    input: CallInput<Id> = {},
+  ): Promise<Asked<Answer<Id>>> {
+    const asked = await askWith(this.#world, held.token, kind, id, input, this.#address);
     if (asked.code === 'invalid_token') this.#forget(held);
     return asked;
   }
@@ -191,9 +192,7 @@ export class Person {
     );
     if (!started.result) return;
     const { device_code, user_code } = started.result;
-    const approved = await this.#askWith(browser, 'device approve', (api, accessToken) =>
-      api.call('approveDevice', { accessToken, body: { user_code } }),
-    );
+    const approved = await this.#call(browser, 'device approve', 'approveDevice', { body: { user_code } });
     if (approved.outcome !== 'done') return;
     const credential = `device code of ${mailIdOf(device_code)}`;
     const clients = this.#world.random.oneIn(4) ? 2 : 1;
@@ -218,15 +217,11 @@ export class Person {
   }
 
   async #addPasskey(browser: Held): Promise<void> {
-    const options = await this.#askWith(browser, 'passkey options', (api, accessToken) =>
-      api.call('startPasskeyRegistration', { accessToken }),
-    );
+    const options = await this.#call(browser, 'passkey options', 'startPasskeyRegistration');
     if (!options.result) return;
     const authenticator = createAuthenticator({ origin });
     const body = authenticator.create(options.result);
-    const added = await this.#askWith(browser, 'passkey', (api, accessToken) =>
-      api.call('registerPasskey', { accessToken, body }),
-    );
+    const added = await this.#call(browser, 'passkey', 'registerPasskey', { body });
     if (added.outcome === 'done') this.#authenticator = authenticator;
   }
 
@@ -300,17 +295,15 @@ export class Person {
 
   async #write(held: Held): Promise<void> {
     const [account, version] = [this.#account, ++this.#version];
-    const { sentAt, endedAt, outcome } = await this.#askWith(held, 'profile change', (api, accessToken) =>
-      api.call('updateProfile', { accessToken, body: { name: `name ${version}` } }),
-    );
+    const { sentAt, endedAt, outcome } = await this.#call(held, 'profile change', 'updateProfile', {
+      body: { name: `name ${version}` },
+    });
     this.#world.recorder.writes.push({ account, version, sentAt, endedAt, outcome });
   }
 
   async #read(held: Held): Promise<void> {
     const account = this.#account;
-    const { sentAt, endedAt, node, result } = await this.#askWith(held, 'profile', (api, accessToken) =>
-      api.call('getProfile', { accessToken }),
-    );
+    const { sentAt, endedAt, node, result } = await this.#call(held, 'profile', 'getProfile');
     if (!result) return;
     const version = Number(/^name (\d+)$/.exec(result.name ?? '')?.[1] ?? 0);
     this.#world.recorder.reads.push({ account, version, node, sentAt, endedAt });
@@ -331,17 +324,13 @@ export class Person {
       );
       return this.#ended('form', held.session, asked);
     }
-    const asked = await this.#askWith(held, 'revoke', (api, accessToken) =>
-      api.call('revoke', { accessToken, query: { scope: 'session' } }),
-    );
+    const asked = await this.#call(held, 'revoke', 'revoke', { query: { scope: 'session' } });
     this.#ended('own', held.session, asked);
   }
 
   async #endAll(held: Held): Promise<void> {
     this.#forgetAll();
-    const asked = await this.#askWith(held, 'revoke all', (api, accessToken) =>
-      api.call('revoke', { accessToken }),
-    );
+    const asked = await this.#call(held, 'revoke all', 'revoke');
     this.#ended('all', held.session, asked);
   }
 }

@@ -1,6 +1,7 @@
 // The requests of clients to random nodes, each from an address of its own choice.
 
-import type { Api } from '@latchkey/client/api';
+import type { Api, CallInput } from '@latchkey/client/api';
+import type { Answer, OperationId } from '@latchkey/client/operations';
 import type { Random } from '#support/random.ts';
 import { mailIdOf } from './mails.ts';
 import { apiOf } from './node.ts';
@@ -41,15 +42,16 @@ export async function ask<T>(
   return { ...seen, node: node.name, budgetEpoch: epoch === node.budgetEpoch() ? epoch : undefined };
 }
 
-/** Sends a request with an access token, and records whether the node accepts that. */
-export async function askWith<T>(
+/** Calls an operation with an access token, and records whether the node accepts that. */
+export async function askWith<Id extends OperationId>(
   world: World,
-  { session, text }: LiveToken,
+  { session, text: accessToken }: LiveToken,
   kind: string,
-  send: (api: Api, accessToken: string) => Promise<T>,
+  id: Id,
+  input: CallInput<Id> = {},
   address?: string,
-): Promise<Asked<T>> {
-  const asked = await ask(world, kind, (api) => send(api, text), address);
+): Promise<Asked<Answer<Id>>> {
+  const asked = await ask(world, kind, (api) => api.call(id, { ...input, accessToken }), address);
   const { sentAt, endedAt, node: name, outcome, code } = asked;
   if (outcome === 'done' || code === 'invalid_token')
     world.recorder.verifications.push({

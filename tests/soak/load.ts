@@ -1,15 +1,8 @@
 // Sends requests at a rate, and records their latency and whether each answer was the expected one.
 
-import { createApi } from '@latchkey/client/api';
+import { type CallInput, createApi } from '@latchkey/client/api';
 import { LatchkeyError } from '@latchkey/client/errors';
-import type { Answer, Body, OperationId, Params } from '@latchkey/client/operations';
-
-/** What a call sends. */
-export interface Input<Id extends OperationId> {
-  readonly params?: Params<Id>;
-  readonly body?: Body<Id>;
-  readonly accessToken?: string;
-}
+import type { Answer, OperationId } from '@latchkey/client/operations';
 
 /** A request that is late by more than this is not made up for: a stall must not be followed by a burst. */
 const maxLateMs = 1_000;
@@ -44,13 +37,13 @@ export class Load {
   }
 
   /** An operation by the SDK, which must succeed. */
-  call<Id extends OperationId>(id: Id, input: Input<Id> = {}): Promise<Answer<Id>> {
+  call<Id extends OperationId>(id: Id, input: CallInput<Id> = {}): Promise<Answer<Id>> {
     const fetch = (url: string, init: RequestInit) => this.#record(id, 'success', url, init);
     return createApi({ server: this.#server, fetch }).call(id, input);
   }
 
   /** An operation by the SDK, which must be refused with this status. */
-  async refused<Id extends OperationId>(id: Id, status: number, input: Input<Id> = {}): Promise<void> {
+  async refused<Id extends OperationId>(id: Id, status: number, input: CallInput<Id> = {}): Promise<void> {
     const fetch = (url: string, init: RequestInit) => this.#record(id, status, url, init);
     const api = createApi({ server: this.#server, fetch });
     await api.call(id, input).catch((error) => {
