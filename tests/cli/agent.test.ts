@@ -28,7 +28,7 @@ import {
   storeLogin,
 } from '#support/cli.ts';
 import { codeOf } from '#support/client.ts';
-import { loginByMail, request } from '#support/http.ts';
+import { request } from '#support/http.ts';
 import { ended, launch, type Outcome, registerService, startService } from '#support/service.ts';
 import { shared } from '#support/shared.ts';
 import { openTerminal, type Terminal } from '#support/terminal.ts';
@@ -78,25 +78,6 @@ test('its socket is elsewhere where its path would be too long', async () => {
   }
 });
 
-test('--listen needs the secret, and tells pages and strangers nothing', async () => {
-  const { address, stop } = await startAgent('--scope', 'profile', '--listen', '127.0.0.1:0');
-  expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+#[\w-]{43}$/);
-  expect((await tokenIn({ LATCHKEY_AGENT: address })).code).toBe(0);
-  const [base = '', secret = ''] = address.split('#');
-  const other = secret.replace(/^./, (first) => (first === 'A' ? 'B' : 'A'));
-  const wrong = await tokenIn({ LATCHKEY_AGENT: `${base}#${other}` });
-  expect([wrong.code, wrong.stdout]).toEqual([1, '']);
-  expect(wrong.stderr).not.toContain(other);
-  const status = async (path: string, headers: Record<string, string>, method = 'POST') =>
-    (await fetch(base + path, { method, headers })).status;
-  const Authorization = `Bearer ${secret}`;
-  expect(await status('/token', {})).toBe(401);
-  expect(await status('/agent', {}, 'GET')).toBe(401);
-  expect(await status('/token', { Authorization, Origin: 'https://attacker.example' })).toBe(403);
-  expect(await status('/token', { Authorization })).toBe(200);
-  await stop();
-});
-
 test('an agent that ends in the middle of an answer is status 4', async () => {
   const path = join(home.path, 'dying');
   const dying = createServer((socket) => {
@@ -105,25 +86,6 @@ test('an agent that ends in the middle of an answer is status 4', async () => {
   await new Promise<void>((resolve) => dying.listen(path, resolve));
   expect((await tokenIn({ LATCHKEY_AGENT: path })).code).toBe(4);
   dying.close();
-});
-
-test('an ended login is status 3, until its person signs in again', async () => {
-  const own = newHome({ LATCHKEY_SERVER: service.url });
-  await storeLogin(own, service.url, 'over@agent.example');
-  const { address, stop } = await startAgentIn(own, '--scope', 'profile');
-  const { access_token: token } = await loginByMail(service.url, 'over@agent.example');
-  const again = expect.stringContaining('Sign in again where the agent runs.\n');
-  for (const end of [
-    () => request(service.url, 'POST', '/revoke', { token }),
-    () => latchkey(own, 'logout'),
-  ]) {
-    await end();
-    const { code, stderr } = await tokenIn({ LATCHKEY_AGENT: address });
-    expect([code, stderr]).toEqual([3, again]);
-    await storeLogin(own, service.url, 'over@agent.example');
-    expect((await tokenIn({ LATCHKEY_AGENT: address })).code).toBe(0);
-  }
-  expect(await stop()).toBe(130);
 });
 
 test('--ask waits for a word on the terminal, once for each scope', async () => {

@@ -19,7 +19,7 @@ export async function setScene() {
     OTHER_API: () => Response.json({ message: 'Not Found' }, { status: 404 }),
     REDIRECTING: () => Response.redirect('https://login.example/welcome', 302),
     OVERLOADED: () => new Response(html, { status: 503, headers: { 'Retry-After': '7' } }),
-    /** Says everything at great length. */
+    /** Says everything at great length, and lists on two pages. */
     LENGTHY: ({ url }: Request) => {
       const text = 'x'.repeat(100_000);
       const headers = { 'X-Request-Id': 'x' };
@@ -27,7 +27,10 @@ export async function setScene() {
       const session = { ...me, kind: 'device', method: text, last_used_at: text };
       if (url.endsWith('/me')) return Response.json(me, { headers });
       if (url.includes('/sessions'))
-        return Response.json({ sessions: [session], next_cursor: null }, { headers });
+        return Response.json(
+          { sessions: [session], next_cursor: url.includes('more') ? null : 'more' },
+          { headers },
+        );
       const refusal = { error: 'invalid_request', error_description: text, request_id: text };
       return Response.json(refusal, { status: 400, headers });
     },
