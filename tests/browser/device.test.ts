@@ -133,6 +133,34 @@ test.each([
   },
 );
 
+test('hostile names stay inside their quotes and do not disturb the layout', async () => {
+  const page = await newPage(phone);
+  await giveSession(page, service.url, newAddress());
+  const json = {
+    client_name: 'Latchkey” Approved by Latchkey ✓ Open https://evil.example “ok',
+    device_name: `\u202Egpj.exe\u202C \u2066x\u2069 \u200B\u3164 z${'\u0300'.repeat(60)}`,
+  };
+  const headers = { 'User-Agent': `<script>document.title='owned'</script> ${'Mozilla '.repeat(60)}` };
+  const { body: device } = await request(service.url, 'POST', '/device', { json, headers });
+  const isHarmless = async () => {
+    const texts = await page.locator('q.untrusted').allInnerTexts();
+    expect(texts.length).toBeGreaterThan(0);
+    for (const text of texts)
+      expect(text.replace(/^[“"]|[”"]$/g, '')).not.toMatch(/["“”\u202A-\u202E\u2066-\u2069\u200B\u3164]/u);
+    const overflow = await page.locator('html').evaluate((root) => root.scrollWidth - root.clientWidth);
+    expect([overflow, await page.title()]).toEqual([0, expect.not.stringContaining('owned')]);
+  };
+  await page.goto(device.verification_uri_complete);
+  await headed(page, 'Let this device sign in as you?');
+  await isHarmless();
+  await pressed(page, 'Approve');
+  await headed(page, 'Approved');
+  expect(await poll(device)).toBe('tokens');
+  await page.goto(`${service.url}/account`);
+  await page.locator('#sessions li').first().waitFor();
+  await isHarmless();
+});
+
 test('a device that cannot ask for the confirmation code cannot be approved from another network', async () => {
   const page = await newPage();
   await alter(page, 'device/verify', { confirmation: 'impossible' });

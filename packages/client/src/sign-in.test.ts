@@ -17,10 +17,7 @@ const setUp = async () => {
       json: { user_code: userCode },
       token: browser.access_token,
     })) as { status: number };
-  const signInWith = (
-    onStart: (login: DeviceLogin) => unknown,
-    more: { scope?: string; signal?: AbortSignal } = {},
-  ) =>
+  const signInWith = (onStart: (login: DeviceLogin) => unknown, more: { signal?: AbortSignal } = {}) =>
     signIn({
       api,
       store,
@@ -45,13 +42,6 @@ test('a sign-in stores a login that a session can use, and ends the one it repla
     expect(await store.read()).toMatchObject(login);
     expect(await devices(service, browser.access_token)).toBe(1);
   }
-});
-
-test('a sign-in with a scope that does not show the user stores the login all the same', async () => {
-  const { store, decide, signInWith } = await setUp();
-  const login = await signInWith((login) => decide('approve', login), { scope: 'organizations' });
-  expect(login.user).toEqual({ id: '', email: '' });
-  expect((await store.read())?.access_token).toBe(login.access_token);
 });
 
 test('a sign-in that is denied, aborted or cannot be stored leaves nothing behind', async () => {
