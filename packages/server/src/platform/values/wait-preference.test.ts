@@ -24,10 +24,8 @@ test.each([
 
 test.each([
   ['nothing', [null, '', 'wait', 'wait=', 'wait=""']],
-  [
-    'no whole number of seconds above 0',
-    ['wait=0', 'wait=-1', 'wait=+5', 'wait=1.5', 'wait=5s', 'wait=0x5', 'wait=\u0665'],
-  ],
+  ['no whole number of seconds above 0', ['wait=0', 'wait=-1', 'wait=+5', 'wait=1.5']],
+  ['no whole number of seconds above 0', ['wait=5s', 'wait=0x5', 'wait=\u0665']],
   ['a value that is not closed, or goes on', ['wait="5', 'wait=5 6', `${'"\\'.repeat(600)}, wait=5`]],
   ['another preference', ['waiting=5', 'no-wait=5', 'respond-async; wait=5', 'wait=soon, wait=5']],
 ])('a preference that says %s does not wait', (_, preferences) => {
