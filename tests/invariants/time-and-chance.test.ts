@@ -16,7 +16,7 @@ const forbidden: Readonly<Record<string, RegExp>> = {
   setSystemTime: /\bsetSystemTime\b|\buseFakeTimers\b/,
   setDefaultTimeout: /(?<!\.)\bsetDefaultTimeout\b/,
   'a time limit of its own': /(?:^ *\}|\btest\(.*\)), [\d_]+\);$/m,
-  retry: /\bretry: *\d|\brepeats: *\d/,
+  retry: /\bretry: *[1-9]|\brepeats: *[1-9]/,
 };
 type Forbidden = keyof typeof forbidden;
 
