@@ -130,7 +130,7 @@ function impostors({ kind, genuine }: EntryPoint): [string, string][] {
   ];
 }
 
-/** Requires that each handle has this outcome, and needs no statement. */
+/** Requires that each handle has this outcome, needs no statement and is not repeated. */
 async function requireNoStatement(
   handles: readonly [what: string, handle: string][],
   present: EntryPoint['present'],
@@ -141,6 +141,9 @@ async function requireNoStatement(
     const answer = await present(handle);
     const statements = app.statements.slice(before);
     expect({ what, outcome: outcome(answer), statements }).toEqual({ what, outcome: result, statements: [] });
+    const challenge = answer.headers.get('WWW-Authenticate') ?? '';
+    if (answer.status === 401) expect(challenge).toMatch(/^Bearer (.+, )?error="invalid_token"/);
+    if (handle.length > 20) expect(answer.text + challenge).not.toContain(handle);
   }
 }
 

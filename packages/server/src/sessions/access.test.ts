@@ -1,4 +1,4 @@
-// What a refusal of a credential says. Who may call what: tests/invariants/access.test.ts.
+// What a refusal of a good credential says. Bad ones: tests/invariants/no-statement.test.ts; who may call what: access.test.ts there.
 
 import { expect, test } from 'bun:test';
 import { newAddress, outcome } from '#support/account.ts';
@@ -6,19 +6,6 @@ import { openApp } from '#support/app.ts';
 import { shared } from '#support/shared.ts';
 
 const app = shared(() => openApp('sqlite', { settings: { LATCHKEY_RECENT_LOGIN_TTL: '60' } }));
-
-test('a request with an invalid credential is refused with an invalid_token challenge that does not repeat it', async () => {
-  const { access_token, refresh_token } = await app.login(newAddress());
-  const { access_token: ended } = await app.login(newAddress());
-  await app.ask('DELETE', '/logout', { token: ended });
-  for (const token of ['garbage', refresh_token, ended, `${access_token}A`]) {
-    const answer = await app.ask('GET', '/me', { token });
-    expect(outcome(answer)).toBe('401 invalid_token');
-    const challenge = answer.headers.get('WWW-Authenticate');
-    expect(challenge).toMatch(/^Bearer (.+, )?error="invalid_token"/);
-    expect(answer.text + challenge).not.toContain(token);
-  }
-});
 
 test('an access token is read only from the header, with its scheme in any letter case', async () => {
   const { access_token } = await app.login(newAddress());

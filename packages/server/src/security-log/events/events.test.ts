@@ -145,26 +145,15 @@ onBothDatabases('the security log', (open) => {
     expect(seen).toEqual(all);
   });
 
-  // Other changes to events are those of chain.test.ts.
-  test.each([
-    ['the record of its ends is deleted', ['DELETE FROM event_chains'], /^no chain: /, /^changed: event 6$/],
-    [
-      'its newest event is removed, and the record of its ends adapted',
-      [
-        'DELETE FROM events WHERE seq = 5',
-        'UPDATE event_chains SET head_seq = 4, head_mac = (SELECT mac FROM events WHERE seq = 4)',
-      ],
-      /^end changed: the /,
-      /^end changed: before event 5$/,
-    ],
-  ])('an audit of a log finds that %s, whatever follows', async (_, damage, finding, later) => {
+  // Changes to events and to the ends of a log: chain.test.ts.
+  test('an audit of a log finds that the record of its ends is deleted, whatever follows', async () => {
     const { userId } = await signedIn(t);
     await logMore(t, userId, 3);
     await expectIntact(t);
-    for (const text of damage) await run(t, text);
-    expect((await auditAll(t)).problems[0]).toMatch(finding);
+    await run(t, 'DELETE FROM event_chains');
+    expect((await auditAll(t)).problems[0]).toStartWith('no chain: ');
     await logMore(t, userId, 3);
-    expect((await auditAll(t)).problems[0]).toMatch(later);
+    expect((await auditAll(t)).problems[0]).toBe('changed: event 6');
   });
 
   test('an audit during writes and sweeps reports no defect', async () => {

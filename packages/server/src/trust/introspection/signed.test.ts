@@ -116,18 +116,13 @@ onBothDatabases('signed introspection', (open, dialect) => {
     expect(protectedHeader).toEqual({ alg: 'ES256', typ: 'token-introspection+jwt', kid: kidOf(jwt) });
     const inactive = await verify(app, await signed(app, 'garbage'), await keysOf(app));
     expect(inactive.payload['token_introspection']).toEqual({ active: false });
-  });
-
-  // What a header prefers, in general, is in platform/values/accept.test.ts.
-  test.each([
-    [introspectionJwtType.toUpperCase(), true],
-    [`application/json;q=0.5, ${introspectionJwtType}; q=0.9`, true],
-    ['*/*', false],
-    [`${introspectionJwtType};q=0.1, application/json`, false],
-  ] as const)('for Accept: %j an introspection is signed: %p', async (accept, isSigned) => {
-    const { app, ask } = await start();
-    const { headers } = await ask(app, 'x', accept);
-    expect(headers.get('Content-Type') === introspectionJwtType).toBe(isSigned);
+    // What a header prefers, in general: platform/values/accept.test.ts.
+    for (const [accept, type] of [
+      [introspectionJwtType.toUpperCase(), introspectionJwtType],
+      [`application/json;q=0.5, ${introspectionJwtType}; q=0.9`, introspectionJwtType],
+      ['*/*', 'application/json'],
+    ] as const)
+      expect((await ask(app, 'x', accept)).headers.get('Content-Type')).toStartWith(type);
   });
 
   test('during a rotation every signature verifies with a key set cached before it', async () => {

@@ -135,14 +135,6 @@ onBothDatabases('identity tokens of runs', (open, dialect) => {
     }
     expect((await app.ask('GET', `sign-out?id_token_hint=${ofRun}`)).status).toBe(400);
   });
-
-  test('and their scope is never listed', async () => {
-    const owner = await app.login(newAddress());
-    const { body } = await app.ask('GET', '/scopes', { token: owner.access_token });
-    expect(body.scopes.map(({ name }: { name: string }) => name)).not.toContain('identity');
-    const metadata = await app.ask('GET', '.well-known/openid-configuration');
-    expect(metadata.body.scopes_supported).not.toContain('identity');
-  });
 });
 
 test('audiences are whole strings, and neither this service nor another', () => {
