@@ -39,10 +39,15 @@ export async function upToDate<T>(read: () => Promise<T>): Promise<T> {
   return changes === changeCount.value ? result : upToDate(read);
 }
 
-/** Changes something in the account. Asks the user to confirm their identity if the change requires it. */
-export async function runAction<T>(action: () => Promise<Result<T>>): Promise<Result<T>> {
+/** Asks the user to confirm their identity if the action requires it. */
+function requestAction<T>(action: () => Promise<Result<T>>): Promise<Result<T>> {
   hideDone();
-  const result = await detectSignOut(withRecentSignIn(action));
+  return detectSignOut(withRecentSignIn(action));
+}
+
+/** Changes something in the account. */
+export async function runAction<T>(action: () => Promise<Result<T>>): Promise<Result<T>> {
+  const result = await requestAction(action);
   // What is not there was changed elsewhere.
   if (result.ok || result.problem.code === 'not_found') changeCount.value++;
   return result;
@@ -97,7 +102,8 @@ const requests = {
 /** Ends this session, all of the user's sessions, or the account, and goes to the sign-in page. */
 export const signOut = (how: keyof typeof requests) =>
   signingOut[how].run(async () => {
-    const result = await runAction<unknown>(requests[how]);
+    // Nothing on this page is read again: it would find the session ended.
+    const result = await requestAction<unknown>(requests[how]);
     if (!result.ok) return explain(result.problem, { conflict: texts.account.danger.onlyOwner });
     signOutNote.leave(how);
     return leaveTo('/login');
