@@ -99,6 +99,24 @@ onBothDatabases('migrations', (open, dialect) => {
   });
 });
 
+test('of two programs that start while a request keeps a migration from a table, one migrates, and the other finds it done', async () => {
+  const url = await (await startPostgres()).createDatabase();
+  await (await openDatabase(url, { log })).close();
+  const other = postgres(url, { max: 2 });
+  const request = await other.reserve();
+  await request`BEGIN`;
+  await request`SELECT 1 FROM users`;
+  const opening = [openNext(url), openNext(url)];
+  const waiting = () =>
+    other`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+      AND backend_type = 'client backend'`;
+  await until(async () => (await waiting()).length === 2, 'two programs that wait');
+  await request`COMMIT`;
+  request.release();
+  const opened = await Promise.all(opening);
+  await Promise.all([...opened, { close: () => other.end() }].map((db) => db.close()));
+});
+
 test('a migration that ends in a deadlock with a request of an earlier release runs again', async () => {
   const url = await (await startPostgres()).createDatabase();
   await (await openDatabase(url, { log })).close();
