@@ -38,16 +38,17 @@ onBothDatabases('a list that comes in pages', (open) => {
   const app = shared(open);
   let [ada, bob]: Person[] = [];
   let authorization: string;
+  let now: number;
 
+  const signIn = async (email: string): Promise<Tokens & { userId: string }> => {
+    const { token } = await linkFor(app, email);
+    const { body } = await app.ask('POST', '/magic_link/verify', { json: { token } });
+    return { ...body, userId: await findAccountByEmail(app.ctx, email) };
+  };
   beforeAll(async () => {
     authorization = await app.serviceAuthorization(...serviceRights);
-    let now = app.ctx.clock();
+    now = app.ctx.clock();
     Object.assign(app.ctx, { clock: () => now });
-    const signIn = async (email: string): Promise<Tokens & { userId: string }> => {
-      const { token } = await linkFor(app, email);
-      const { body } = await app.ask('POST', '/magic_link/verify', { json: { token } });
-      return { ...body, userId: await findAccountByEmail(app.ctx, email) };
-    };
     const start = async (email: string, team: string): Promise<Person> => {
       await createOrganization(app.ctx, team, 'Team');
       return { ...(await signIn(email)), team };
@@ -75,17 +76,18 @@ onBothDatabases('a list that comes in pages', (open) => {
   };
 
   test.each(lists.map((list) => [list.id, list] as const))(
-    '%s shows each entry once, in order, whatever the limit, and with the cursor of another account or list nothing of that',
+    '%s shows each entry once, in order, whatever the limit and whatever is added meanwhile, and with the cursor of another account or list nothing of that',
     async (id, list) => {
       const first = await page(list, ada!, 'limit=1');
       const member = Object.keys(first.body).find((name) => Array.isArray(first.body[name]))!;
-      const pages = async (limit: number): Promise<Entry[][]> => {
+      const pages = async (limit: number, whilePaging?: () => Promise<unknown>): Promise<Entry[][]> => {
         const found: Entry[][] = [];
         for (let cursor: string | null = ''; cursor !== null && found.length < 100; ) {
           const { body } = await page(list, ada!, `limit=${limit}${cursor && `&cursor=${cursor}`}`);
           expect(body[member].length).toBeLessThanOrEqual(limit);
           found.push(body[member]);
           cursor = body.next_cursor;
+          await whilePaging?.();
         }
         return found;
       };
@@ -94,12 +96,16 @@ onBothDatabases('a list that comes in pages', (open) => {
       expect([whole.length > 20, new Set(ids).size]).toEqual([true, whole.length]);
       const places = whole.map((entry) => entry[orders[id] ?? 'created_at']!);
       expect(places).toEqual(orders[id] ? places.toSorted() : places.toSorted().toReversed());
-      for (const limit of [7, Math.min(whole.length, 100)]) {
-        const found = await pages(limit);
+      expect((await page(list, ada!, '')).body[member]).toEqual(whole.slice(0, 50));
+      const add = () => {
+        now += 1;
+        return id === 'listKeys' ? createdKey(app, ada!) : signIn('ada@example.com');
+      };
+      for (const [limit, whilePaging] of [[Math.min(whole.length, 100)], [7, add]] as const) {
+        const found = await pages(limit, whilePaging);
         expect(found).toHaveLength(Math.ceil(whole.length / limit));
         expect(found.flat()).toEqual(whole);
       }
-      expect((await page(list, ada!, '')).body[member]).toEqual(whole.slice(0, 50));
 
       const cursor = `cursor=${first.body.next_cursor}`;
       const { body } = await page(list, bob!, cursor);

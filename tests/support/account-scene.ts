@@ -4,7 +4,7 @@ import { tokenSet } from '@latchkey/contract/tokens';
 import { mintHandle, readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
 import { emailCodeOf } from '../../packages/server/src/sign-in/magic-links/mail.ts';
 import { addPasskey, newAuthenticator } from './account.ts';
-import type { Answer, TestApp, Tokens } from './app.ts';
+import type { Answer, Ask, TestApp, Tokens } from './app.ts';
 import { codeFor, redeem, redirectUri, requestOf } from './authorize.ts';
 import { addMember, createOrganization, declareService } from './services.ts';
 
@@ -33,8 +33,8 @@ export const retryKey = { 'Idempotency-Key': 'the same request' };
 let scenes = 0;
 
 /** The sign-in link of a mail, without waiting for the mail. */
-export async function linkFor(node: TestApp, email: string): Promise<Link> {
-  const { body } = await node.ask('POST', '/magic_link', { json: { email } });
+export async function linkFor(node: TestApp, email: string, ask: Ask = {}): Promise<Link> {
+  const { body } = await node.ask('POST', '/magic_link', { ...ask, json: { email } });
   const { keys } = node.ctx;
   const { subject, value } = readHandle(keys, 'magicLinkRequest', body.request)!;
   return {

@@ -8,21 +8,20 @@ import {
   newAddress,
   newAuthenticator,
   outcome,
+  requestOptions,
   sameOrigin,
   sessionCookieIn,
   subjects,
 } from '#support/account.ts';
+import { type Link, linkFor } from '#support/account-scene.ts';
 import { type Ask, onBothDatabases, openApp, type TestApp } from '#support/app.ts';
 import { shared } from '#support/shared.ts';
 import { until } from '#support/until.ts';
 import { setDisabled } from '../identity/account/account.ts';
+import { recognizeBrowser } from '../identity/known-browsers/known-browsers.ts';
+import { emailKeyOf } from '../platform/values/email-key.ts';
 
 const day = 86_400;
-
-async function mailTo(app: TestApp, email: string) {
-  const { request } = (await app.ask('POST', '/magic_link', { json: { email } })).body;
-  return { request, ...(await app.mails()).find(({ to }) => to === email)! };
-}
 
 onBothDatabases('a browser session', (open) => {
   const app = shared(open);
@@ -31,17 +30,37 @@ onBothDatabases('a browser session', (open) => {
     app.ask('POST', '/magic_link/verify?session=cookie', { json, headers: sameOrigin, ...ask });
   const newCookie = () => cookieByMail(app, newAddress());
 
-  test('the code from a mail starts a browser session as its link does, by a method of its own', async () => {
-    const { request, code } = await mailTo(app, newAddress());
-    const answer = await signInWith({ request, code });
-    expect(Object.keys(answer.body)).toEqual(['user']);
-    const ask = { cookie: sessionCookieIn(answer), headers: sameOrigin };
-    const { sessions } = (await app.ask('GET', '/sessions', ask)).body;
-    expect(sessions).toMatchObject([{ kind: 'browser', method: 'email_code', current: true }]);
+  test('a sign-in of a page, by link, code or passkey, answers the profile alone, makes the browser known, and ends the session that it had; one for tokens sets no cookie', async () => {
+    const email = newAddress();
+    const authenticator = newAuthenticator(app);
+    await addPasskey(app, await app.login(email), authenticator);
+    const byMail = async (...members: readonly (keyof Link)[]) => {
+      const link = await linkFor(app, email);
+      return Object.fromEntries(members.map((member) => [member, link[member]]));
+    };
+    const ways: [method: string, path: string, prove: () => Promise<object>][] = [
+      ['magic_link', '/magic_link/verify', () => byMail('token')],
+      ['email_code', '/magic_link/verify', () => byMail('request', 'code')],
+      ['passkey', '/passkey/login', async () => authenticator.get(await requestOptions(app))],
+    ];
+    let cookie = '';
+    for (const [method, path, prove] of ways) {
+      const forTokens = await app.ask('POST', path, { json: await prove(), headers: sameOrigin });
+      expect([forTokens.status, forTokens.headers.getSetCookie()]).toEqual([200, []]);
+      const asPage = { headers: sameOrigin, ...(cookie && { cookie }) };
+      const answer = await app.ask('POST', `${path}?session=cookie`, { json: await prove(), ...asPage });
+      expect(Object.keys(answer.body)).toEqual(['user']);
+      const [, known] = /latchkey_browser=([^;]+)/.exec(answer.headers.getSetCookie().join()) ?? [];
+      expect(await recognizeBrowser(app.ctx, known, emailKeyOf(email))).toBeDefined();
+      if (cookie) expect(outcome(await me(cookie))).toBe('401 invalid_token');
+      cookie = sessionCookieIn(answer);
+      const { sessions } = (await app.ask('GET', '/sessions', { cookie, headers: sameOrigin })).body;
+      expect(sessions[0]).toMatchObject({ kind: 'browser', method, current: true });
+    }
   });
 
   test('a page of another origin starts no browser session, and spends no link', async () => {
-    const { token } = await mailTo(app, newAddress());
+    const { token } = await linkFor(app, newAddress());
     const refused = await signInWith({ token }, { headers: { Origin: 'https://evil.example.com' } });
     expect([outcome(refused), refused.headers.get('Set-Cookie')]).toEqual(['403 origin_not_allowed', null]);
     expect(outcome(await signInWith({ token }))).toBe('200');
@@ -69,7 +88,7 @@ onBothDatabases('a browser session', (open) => {
     const [previous, elsewhere] = [await cookieByMail(app, email), await cookieByMail(app, email)];
     const { access_token: token } = await app.login(email);
     // Neither a sign-in for tokens replaces it, nor one that fails, nor one as another user.
-    const mail = await mailTo(app, email);
+    const mail = await linkFor(app, email);
     await app.ask('POST', '/magic_link/verify', {
       json: { token: mail.token },
       cookie: previous,
@@ -144,7 +163,7 @@ test.each([
   async ({ baseUrl, name, other, secure }) => {
     const app = await openApp('sqlite', { settings: { LATCHKEY_BASE_URL: baseUrl } });
     const email = newAddress();
-    const { token } = await mailTo(app, email);
+    const { token } = await linkFor(app, email);
     const headers = { Origin: baseUrl };
     const answer = await app.ask('POST', '/magic_link/verify?session=cookie', { json: { token }, headers });
     expect(Object.keys(answer.body)).toEqual(['user']);

@@ -1,15 +1,8 @@
 // A browser that has signed in with an address can request sign-in mails to it, whatever strangers do.
 
 import { expect, test } from 'bun:test';
-import {
-  addPasskey,
-  disown,
-  newAuthenticator,
-  outcome,
-  passkeyLogin,
-  sameOrigin,
-  subjects,
-} from '#support/account.ts';
+import { disown, outcome, sameOrigin, subjects } from '#support/account.ts';
+import { linkFor } from '#support/account-scene.ts';
 import { type Answer, type Ask, onBothDatabases, openApp, type TestApp } from '#support/app.ts';
 import { fresh } from '#support/shared.ts';
 import { generateKey } from '../../platform/crypto/primitives.ts';
@@ -47,8 +40,7 @@ const knownIn = (answer: Answer): string => cookieIn(answer).split(';')[0]!;
 
 /** Signs in by mail as a web page does. */
 async function answerTo(app: TestApp, email = ada, ask: Ask = {}): Promise<Answer> {
-  expect((await magicLink(app, email, ask)).status).toBe(202);
-  const { token } = (await app.mails()).find(({ to, token }) => to === email && token)!;
+  const { token } = await linkFor(app, email, { peer: freshAddress(), ...ask });
   const sent = { headers: sameOrigin, ...ask, json: { token } };
   const answer = await app.ask('POST', '/magic_link/verify?session=cookie', sent);
   expect(answer.status).toBe(200);
@@ -168,28 +160,6 @@ onBothDatabases('a known browser', (open) => {
       for (const ask of [{}, { cookie }]) expect(await answers(email, ask)).toEqual(known);
     const unknown = await app.ask('POST', '/magic_link', { json: { email: 'new@example.com' }, cookie });
     expect(setCookies(unknown)).toEqual([]);
-  });
-
-  test('a sign-in of a web page sets the known-browser cookie, by link, code or passkey; a sign-in for tokens does not', async () => {
-    const { request } = (await magicLink(app, ada)).body;
-    const { code } = (await app.mails())[0]!;
-    const page = { headers: sameOrigin };
-    const byCode = await app.ask('POST', '/magic_link/verify?session=cookie', {
-      ...page,
-      json: { request, code },
-    });
-    expect(await isKnown(app, knownIn(byCode))).toBe(true);
-    const tokens = await app.login(ada);
-    const authenticator = newAuthenticator(app);
-    await addPasskey(app, tokens, authenticator);
-    const { body } = await app.ask('POST', '/passkey/login/challenge');
-    const byPasskey = await app.ask('POST', '/passkey/login?session=cookie', {
-      ...page,
-      json: authenticator.get(body),
-    });
-    expect(await isKnown(app, knownIn(byPasskey))).toBe(true);
-    const forTokens = await passkeyLogin(app, authenticator);
-    expect([forTokens.status, setCookies(forTokens)]).toEqual([200, []]);
   });
 
   test('a + suffix in the local part does not evade the rate limits', async () => {

@@ -2,6 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { addPasskey, newAuthenticator, outcome, postSignIn, requestOptions } from '#support/account.ts';
+import { linkFor } from '#support/account-scene.ts';
 import { type Answer, onBothDatabases, openApp, type TestApp, type Tokens } from '#support/app.ts';
 import type { AssertionForgery } from '#support/authenticator.ts';
 import { expectIntact, type LoggedEvent, loggedEvents } from '#support/security-log.ts';
@@ -16,9 +17,6 @@ async function failuresOf(t: TestApp, tokens: Tokens): Promise<LoggedEvent[]> {
 
 const detailsOf = async (t: TestApp, tokens: Tokens) =>
   (await failuresOf(t, tokens)).map(({ detail }) => detail);
-
-const requestCode = async (t: TestApp, email: string): Promise<string> =>
-  (await t.ask('POST', '/magic_link', { json: { email } })).body.request;
 
 const enterCode = (t: TestApp, request: string, peer = '192.0.2.7'): Promise<Answer> =>
   t.ask('POST', '/magic_link/verify', { json: { request, code: '0000-0000' }, peer });
@@ -39,7 +37,7 @@ onBothDatabases('failed sign-ins', (open) => {
 
   test('wrong email codes are one event by network, which grows for an hour', async () => {
     const ada = await t.login();
-    const request = await requestCode(t, 'ada@example.com');
+    const { request } = await linkFor(t, 'ada@example.com');
     for (const peer of ['192.0.2.7', '192.0.2.200', '198.51.100.1', '2001:db8::1']) {
       expect((await enterCode(t, request, peer)).status).toBe(400);
     }
@@ -55,28 +53,25 @@ onBothDatabases('failed sign-ins', (open) => {
     // No notice: one mail for each request of a code.
     expect(await t.mails()).toHaveLength(2);
     t.pass(3601);
-    await enterCode(t, await requestCode(t, 'ada@example.com'));
+    await enterCode(t, (await linkFor(t, 'ada@example.com')).request);
     expect((await detailsOf(t, ada))[0]).toEqual(entry('192.0.2.0/24', 1));
     expect((await failuresOf(t, ada)).at(-1)!.ip_address).toBe('192.0.2.7');
     await expectIntact(t);
   });
 
-  test('a refused user code is an event of the signed-in user, whichever endpoint refused it', async () => {
-    const ada = await t.login();
-    for (const step of ['verify', 'approve', 'deny']) {
-      const json = { user_code: step === 'deny' ? 'not a code' : 'BBBB-BBBB' };
-      const answer = await t.ask('POST', `/device/${step}`, { token: ada.access_token, json });
-      expect(answer.body.error).toBe('invalid_grant');
-    }
-    expect(await detailsOf(t, ada)).toEqual([{ method: 'device_code', network: '192.0.2.0/24', count: 3 }]);
-    expect(await counted(t)).toEqual(['{method="device_code",reason="wrong_code"} 3']);
-  });
-
-  test('a refused passkey is an event of its account; an unknown one is only counted', async () => {
+  test('a refused passkey, or user code at any endpoint, is an event of its account; an unknown passkey is only counted', async () => {
     const ada = await t.login();
     const eve = await t.login('eve@example.com');
     const authenticator = newAuthenticator(t);
     await addPasskey(t, ada, authenticator);
+    for (const [step, user_code] of [
+      ['verify', 'BBBB-BBBB'],
+      ['approve', 'BBBB-BBBB'],
+      ['deny', 'not a code'],
+    ])
+      expect(
+        outcome(await t.ask('POST', `/device/${step}`, { token: ada.access_token, json: { user_code } })),
+      ).toBe('400 invalid_grant');
     const assertion = async (forgery?: AssertionForgery) =>
       authenticator.get(await requestOptions(t), forgery);
     const good = await assertion();
@@ -91,20 +86,23 @@ onBothDatabases('failed sign-ins', (open) => {
     ] as const)
       expect(outcome(await postSignIn(t, json))).toBe(expected);
 
-    expect(await detailsOf(t, ada)).toEqual([{ method: 'passkey', network: '192.0.2.0/24', count: 4 }]);
+    expect((await detailsOf(t, ada)).toReversed()).toEqual([
+      { method: 'device_code', network: '192.0.2.0/24', count: 3 },
+      { method: 'passkey', network: '192.0.2.0/24', count: 4 },
+    ]);
     expect(await failuresOf(t, eve)).toEqual([]);
-    expect(await counted(t)).toEqual(
-      ['client_data', 'foreign_challenge', 'replay', 'unknown_credential', 'signature'].map(
-        (reason) => `{method="passkey",reason="${reason}"} 1`,
-      ),
-    );
+    const ofPasskeys = ['client_data', 'foreign_challenge', 'replay', 'unknown_credential', 'signature'];
+    expect(await counted(t)).toEqual([
+      '{method="device_code",reason="wrong_code"} 3',
+      ...ofPasskeys.map((reason) => `{method="passkey",reason="${reason}"} 1`),
+    ]);
   });
 
   test('a wrong code for an address without an account is answered alike, counted, and leaves nothing behind', async () => {
     const ada = await t.login();
     const answers = [];
     for (const email of ['ada@example.com', 'nobody@example.com']) {
-      const request = await requestCode(t, email);
+      const { request } = await linkFor(t, email);
       const before = t.statements.length;
       const { status, body } = await enterCode(t, request);
       const { request_id, ...rest } = body;

@@ -8,10 +8,8 @@ import {
   postRegistration,
   postSignIn,
   requestOptions,
-  sameOrigin,
-  sessionCookieIn,
 } from '#support/account.ts';
-import { type Ask, onBothDatabases, type TestApp, type Tokens } from '#support/app.ts';
+import { onBothDatabases, type TestApp, type Tokens } from '#support/app.ts';
 import { type Algorithm, type Authenticator, base64url } from '#support/authenticator.ts';
 import { loggedEvents } from '#support/security-log.ts';
 import { fresh } from '#support/shared.ts';
@@ -174,24 +172,6 @@ onBothDatabases('passkeys', (open) => {
     const types = ['passkey_removed', 'passkey_renamed', ...Array(3).fill('passkey_added')];
     expect(log.map(({ type }) => type)).toEqual(types);
     expect(log[1]!.detail).toEqual({ passkey_id: ids[0], name: 'laptop' });
-  });
-
-  // More about cookies: sessions/cookie.test.ts.
-  test('in cookie mode the body has no credential, and the previous session of the browser ends', async () => {
-    const tokens = await app.login();
-    const authenticator = newAuthenticator(app);
-    await register(app, tokens, authenticator);
-    const cookieSignIn = async (ask: Ask) =>
-      app.ask('POST', '/passkey/login?session=cookie', {
-        ...ask,
-        json: authenticator.get(await requestOptions(app)),
-      });
-    const first = await cookieSignIn({ headers: sameOrigin });
-    expect([first.status, Object.keys(first.body)]).toEqual([200, ['user']]);
-    const own = { cookie: sessionCookieIn(first), headers: sameOrigin };
-    expect((await app.ask('GET', '/me', own)).body.email).toBe('ada@example.com');
-    expect((await cookieSignIn(own)).status).toBe(200);
-    expect((await app.ask('GET', '/me', own)).status).toBe(401);
   });
 
   test('account_disabled is only answered to a verified assertion', async () => {
