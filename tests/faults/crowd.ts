@@ -1,7 +1,7 @@
 // Everybody who uses the service while faults come and go.
 
 import type { Verifier } from '../../packages/client/src/verify.ts';
-import { Person } from './person.ts';
+import { startPerson } from './person.ts';
 import type { LiveToken } from './recorder.ts';
 import { type FeedReader, verifyAtService } from './services.ts';
 import { anyAddress, ask, askWith, requestMail, type World } from './world.ts';
@@ -71,9 +71,9 @@ function greedyWriter(world: World): () => Promise<void> {
 /** Tries user codes that do not exist, more often than its budget allows. */
 const guesser = (world: World): (() => Promise<void>) =>
   greedy(() => {
-    const person = new Person(world);
+    const person = startPerson(world);
     return async () => {
-      const { token } = person;
+      const token = person.token();
       if (token === undefined) {
         await person.signIn();
         return { code: undefined };
@@ -102,7 +102,7 @@ export async function liveIn(
   verifiers: readonly Verifier[],
   readers: readonly FeedReader[],
 ): Promise<void> {
-  const persons = Array.from({ length: people }, () => new Person(world));
+  const persons = Array.from({ length: people }, () => startPerson(world));
   await Promise.all([
     ...persons.map((person) => repeat(world, pauseMs, () => person.act())),
     ...Array.from({ length: checkers }, () => repeat(world, pauseMs, () => verifySome(world))),

@@ -3,7 +3,7 @@
 
 import type { Api, CallInput } from '@latchkey/client/api';
 import { newIdempotencyKey } from '@latchkey/client/credentials';
-import { type Answer, type OperationId, operations } from '@latchkey/client/operations';
+import { type OperationId, operations } from '@latchkey/client/operations';
 import type { IssuedToken, TokenSet } from '@latchkey/contract/tokens';
 import { type Authenticator, createAuthenticator } from '#support/authenticator.ts';
 import { exchangeForm } from '#support/http.ts';
@@ -20,6 +20,14 @@ interface Held {
   refreshToken: string;
 }
 
+interface Redeeming {
+  readonly kind: string;
+  readonly credential: string;
+  readonly group?: string;
+  readonly clients: number;
+  readonly hasKeys?: boolean;
+}
+
 const maxDevices = 3;
 const maxDepth = 3;
 const maxTries = 4;
@@ -33,107 +41,57 @@ const refusals = new Set(['invalid_grant', 'authorization_pending', 'unknown_cre
 let accounts = 0;
 let assertions = 0;
 
-export class Person {
-  readonly #world: World;
-  readonly #address: string;
-  #account = 0;
-  #email = '';
-  #browser: Held | undefined;
-  #devices: Held[] = [];
-  #authenticator: Authenticator | undefined;
-  #version = 0;
+export function startPerson(world: World) {
+  const { recorder, random, site } = world;
+  const address = anyAddress(random);
+  let account = ++accounts;
+  let browser: Held | undefined;
+  let devices: Held[] = [];
+  let authenticator: Authenticator | undefined;
+  let version = 0;
 
-  constructor(world: World) {
-    this.#world = world;
-    this.#address = anyAddress(world.random);
-    this.#startAnew();
-  }
-
+  const forgetAll = (): void => {
+    browser = undefined;
+    devices = [];
+  };
+  const forget = (held: Held): void => {
+    devices = devices.filter((other) => other !== held);
+    if (browser === held) browser = undefined;
+  };
   /** Goes on with a new account. */
-  #startAnew(): void {
-    this.#account = ++accounts;
-    this.#email = `p${this.#account}@example.com`;
-    this.#version = 0;
-    this.#authenticator = undefined;
-    this.#forgetAll();
-  }
+  const startAnew = (): void => {
+    account = ++accounts;
+    version = 0;
+    authenticator = undefined;
+    forgetAll();
+  };
 
-  #forgetAll(): void {
-    this.#browser = undefined;
-    this.#devices = [];
-  }
-
-  #forget(held: Held): void {
-    this.#devices = this.#devices.filter((other) => other !== held);
-    if (this.#browser === held) this.#browser = undefined;
-  }
-
-  /** The token of the browser's session, for what a guesser tries. */
-  get token(): LiveToken | undefined {
-    return this.#browser?.token;
-  }
-
-  /** Does one thing. */
-  async act(): Promise<void> {
-    const { random } = this.#world;
-    if (!this.#browser) return this.#authenticator && random.oneIn(2) ? this.#usePasskey() : this.signIn();
-    const browser = this.#browser;
-    const held = random.pick([browser, ...this.#devices]);
-    const chances: readonly (readonly [weight: number, action: () => Promise<void>])[] = [
-      [this.#devices.length < maxDevices ? 4 : 0, () => this.#signInDevice(browser)],
-      this.#authenticator ? [2, () => this.#usePasskey()] : [1, () => this.#addPasskey(browser)],
-      [6, () => this.#refresh(held)],
-      [3, () => this.#startRuns(held.token)],
-      [2, () => this.#race(held)],
-      [5, () => this.#write(held)],
-      [5, () => this.#read(held)],
-      [2, () => this.#endOne(held)],
-      [1, () => this.#endAll(held)],
-    ];
-    let rest = random.below(chances.reduce((sum, [weight]) => sum + weight, 0));
-    for (const [weight, action] of chances) {
-      if (rest < weight) return action();
-      rest -= weight;
-    }
-  }
-
-  #ask<T>(kind: string, send: (api: Api) => Promise<T>): Promise<Asked<T>> {
-    return ask(this.#world, kind, send, this.#address);
-  }
-
+  const send = <T>(kind: string, request: (api: Api) => Promise<T>) => ask(world, kind, request, address);
   /** Calls an operation with an access token, and forgets the session if that is refused. */
-  async #call<Id extends OperationId>(
-    held: Held,
-    kind: string,
-    id: Id,
-    input: CallInput<Id> = {},
-  ): Promise<Asked<Answer<Id>>> {
-    const asked = await askWith(this.#world, held.token, kind, id, input, this.#address);
-    if (asked.code === 'invalid_token') this.#forget(held);
+  async function call<Id extends OperationId>(held: Held, kind: string, id: Id, input: CallInput<Id> = {}) {
+    const asked = await askWith(world, held.token, kind, id, input, address);
+    if (asked.code === 'invalid_token') forget(held);
     return asked;
   }
 
   /** Requests an email and uses its link or its code. */
-  async signIn(): Promise<void> {
-    const { random } = this.#world;
-    const { id, code, result } = await requestMail(this.#world, this.#email);
-    if (code === 'rate_limited') return this.#startAnew();
-    const mail = id && (await this.#mail(id));
+  async function signIn(): Promise<void> {
+    const email = `p${account}@example.com`;
+    const { id, code, result } = await requestMail(world, email);
+    if (code === 'rate_limited') return startAnew();
+    const mail = id && (await arrived(email, id));
     if (!mail || !result) return;
     const byCode = random.oneIn(3);
     const body = byCode ? { request: result.request, code: mail.code } : { token: mail.token };
-    const redeemed = { kind: byCode ? 'email code' : 'link', credential: `mail ${id}`, group: this.#email };
+    const redeemed = { kind: byCode ? 'email code' : 'link', credential: `mail ${id}`, group: email };
     const clients = mail.copies > 1 || random.oneIn(4) ? 2 : 1;
-    const sessions = await this.#redeem({ ...redeemed, clients }, (api) =>
-      api.call('verifyMagicLink', { body }),
-    );
-    this.#browser = sessions[0];
+    [browser] = await redeem({ ...redeemed, clients }, (api) => api.call('verifyMagicLink', { body }));
   }
 
-  async #mail(id: string) {
+  async function arrived(email: string, id: string) {
     const deadline = Date.now() + mailDeadlineMs;
-    while (Date.now() < deadline && !this.#world.isOver) {
-      const mail = findMail(this.#world.site.smtp.messages, this.#email, id);
+    while (Date.now() < deadline && !world.isOver) {
+      const mail = findMail(site.smtp.messages, email, id);
       if (mail) return mail;
       await Bun.sleep(mailPollMs);
     }
@@ -144,34 +102,26 @@ export class Person {
    * Lets this many clients redeem one credential at the same time, at random nodes, and again while there is no answer.
    * Returns the sessions that started.
    */
-  async #redeem(
-    {
-      kind,
-      credential,
-      group = credential,
-      clients,
-      hasKeys = false,
-    }: {
-      readonly kind: string;
-      readonly credential: string;
-      readonly group?: string;
-      readonly clients: number;
-      readonly hasKeys?: boolean;
-    },
-    send: (api: Api, idempotencyKey: string) => Promise<unknown>,
+  async function redeem(
+    { kind, credential, group = credential, clients, hasKeys = false }: Redeeming,
+    request: (api: Api, idempotencyKey: string) => Promise<unknown>,
   ): Promise<Held[]> {
-    const account = this.#account;
+    const owner = account;
     const client = async (): Promise<Held[]> => {
       const idempotencyKey = hasKeys ? newIdempotencyKey() : undefined;
-      for (let tries = 0; tries < maxTries && !this.#world.isOver; tries++) {
-        const { result, ...asked } = await this.#ask(kind, (api) => send(api, idempotencyKey ?? ''));
+      for (let tries = 0; tries < maxTries && !world.isOver; tries++) {
+        const { result, ...asked } = await send(kind, (api) => request(api, idempotencyKey ?? ''));
         // Any other refusal is not about the credential.
         if (asked.outcome === 'refused' && !refusals.has(asked.code ?? '')) return [];
         const tokens = result as TokenSet | undefined;
-        this.#world.recorder.redemptions.push({
+        recorder.redemptions.push({
           ...{ ...asked, credential, group, idempotencyKey, result: tokens?.refresh_token },
         });
-        if (tokens) return [this.#hold(account, asked.sentAt, tokens)];
+        if (tokens) {
+          const session = recorder.started(owner, [], asked.sentAt);
+          const token = recorder.issued(session, tokens.access_token);
+          return [{ session, token, refreshToken: tokens.refresh_token }];
+        }
         if (asked.outcome === 'refused') return [];
         await Bun.sleep(retryPauseMs);
       }
@@ -180,157 +130,160 @@ export class Person {
     return (await Promise.all(Array.from({ length: clients }, client))).flat();
   }
 
-  #hold(account: number, sentAt: number, { access_token, refresh_token: refreshToken }: TokenSet): Held {
-    const { recorder } = this.#world;
-    const session = recorder.started(account, [], sentAt);
-    return { session, token: recorder.issued(session, access_token), refreshToken };
-  }
-
-  async #signInDevice(browser: Held): Promise<void> {
-    const started = await ask(this.#world, 'device start', (api) =>
+  async function signInDevice(approver: Held): Promise<void> {
+    const started = await ask(world, 'device start', (api) =>
       api.call('startDeviceAuthorization', { body: {} }),
     );
     if (!started.result) return;
     const { device_code, user_code } = started.result;
-    const approved = await this.#call(browser, 'device approve', 'approveDevice', { body: { user_code } });
+    const approved = await call(approver, 'device approve', 'approveDevice', { body: { user_code } });
     if (approved.outcome !== 'done') return;
     const credential = `device code of ${mailIdOf(device_code)}`;
-    const clients = this.#world.random.oneIn(4) ? 2 : 1;
-    const sessions = await this.#redeem(
-      { kind: 'device poll', credential, clients, hasKeys: true },
-      (api, key) => api.call('issueToken', { body: { device_code }, headers: { 'Idempotency-Key': key } }),
+    const clients = random.oneIn(4) ? 2 : 1;
+    const sessions = await redeem({ kind: 'device poll', credential, clients, hasKeys: true }, (api, key) =>
+      api.call('issueToken', { body: { device_code }, headers: { 'Idempotency-Key': key } }),
     );
-    this.#devices.push(...sessions);
+    devices.push(...sessions);
   }
 
   /** Starts a run, and sometimes a nested one. Only services verify their tokens. */
-  async #startRuns({ session: parent, text }: LiveToken): Promise<void> {
-    const { recorder, random } = this.#world;
+  async function startRuns({ session: parent, text }: LiveToken): Promise<void> {
     const body = new URLSearchParams(exchangeForm(text, 'profile'));
-    const { result, sentAt } = await this.#ask('run', (api) =>
+    const { result, sentAt } = await send('run', (api) =>
       api.send(operations.issueToken.path, { method: 'POST', body }),
     );
     if (!result) return;
     const session = recorder.started(parent.account, parent.path, sentAt);
     const token = recorder.issued(session, (result.body as IssuedToken).access_token);
-    if (session.path.length <= maxDepth && random.oneIn(2)) await this.#startRuns(token);
+    if (session.path.length <= maxDepth && random.oneIn(2)) await startRuns(token);
   }
 
-  async #addPasskey(browser: Held): Promise<void> {
-    const options = await this.#call(browser, 'passkey options', 'startPasskeyRegistration');
+  async function addPasskey(held: Held): Promise<void> {
+    const options = await call(held, 'passkey options', 'startPasskeyRegistration');
     if (!options.result) return;
-    const authenticator = createAuthenticator({ origin });
-    const body = authenticator.create(options.result);
-    const added = await this.#call(browser, 'passkey', 'registerPasskey', { body });
-    if (added.outcome === 'done') this.#authenticator = authenticator;
+    const created = createAuthenticator({ origin });
+    const body = created.create(options.result);
+    const added = await call(held, 'passkey', 'registerPasskey', { body });
+    if (added.outcome === 'done') authenticator = created;
   }
 
-  async #usePasskey(): Promise<void> {
-    const challenge = await this.#ask('passkey challenge', (api) => api.call('startPasskeyLogin'));
+  async function usePasskey(own: Authenticator): Promise<void> {
+    const challenge = await send('passkey challenge', (api) => api.call('startPasskeyLogin'));
     if (!challenge.result) return;
-    const body = this.#authenticator!.get(challenge.result);
+    const body = own.get(challenge.result);
     const credential = `assertion ${++assertions}`;
-    const clients = this.#world.random.oneIn(3) ? 2 : 1;
-    const sessions = await this.#redeem({ kind: 'passkey sign-in', credential, clients }, (api) =>
+    const clients = random.oneIn(3) ? 2 : 1;
+    const sessions = await redeem({ kind: 'passkey sign-in', credential, clients }, (api) =>
       api.call('loginWithPasskey', { body }),
     );
-    if (this.#browser) this.#devices.push(...sessions.slice(0, maxDevices - this.#devices.length));
-    else this.#browser = sessions[0];
+    if (browser) devices.push(...sessions.slice(0, maxDevices - devices.length));
+    else [browser] = sessions;
   }
 
   /** Sends a refresh token with a key. */
-  async #sendRefresh(held: Held, idempotencyKey: string): Promise<Asked<TokenSet>> {
+  async function sendRefresh(held: Held, idempotencyKey: string): Promise<Asked<TokenSet>> {
     const { refreshToken } = held;
-    const asked = await this.#ask('refresh', (api) =>
-      api.call('refresh', {
-        body: { refresh_token: refreshToken },
-        headers: { 'Idempotency-Key': idempotencyKey },
-      }),
+    const headers = { 'Idempotency-Key': idempotencyKey };
+    const asked = await send('refresh', (api) =>
+      api.call('refresh', { body: { refresh_token: refreshToken }, headers }),
     );
     const credential = `refresh token ${refreshToken}`;
     const { result: tokens, ...seen } = asked;
-    this.#world.recorder.redemptions.push({
+    recorder.redemptions.push({
       ...{ ...seen, credential, group: undefined, idempotencyKey, result: tokens?.refresh_token },
     });
-    if (tokens) this.#verified(held, asked, true);
+    if (tokens) recorder.verified(held.session, asked, true);
     return asked;
   }
 
-  #verified({ session }: Held, { node: name, sentAt, endedAt }: Asked<unknown>, isAccepted: boolean): void {
-    const verification = { by: 'node', name, session: session.id, sentAt, endedAt, isAccepted } as const;
-    this.#world.recorder.verifications.push(verification);
-  }
-
-  #adopt(held: Held, tokens: TokenSet): void {
+  const adopt = (held: Held, tokens: TokenSet): void => {
     held.refreshToken = tokens.refresh_token;
-    held.token = this.#world.recorder.issued(held.session, tokens.access_token);
-  }
+    held.token = recorder.issued(held.session, tokens.access_token);
+  };
 
   /** Refreshes as programs do: with one key until there is an answer. */
-  async #refresh(held: Held): Promise<void> {
+  async function refresh(held: Held): Promise<void> {
     const key = newIdempotencyKey();
     for (;;) {
-      const asked = await this.#sendRefresh(held, key);
-      if (asked.result) return this.#adopt(held, asked.result);
-      if (asked.code === 'invalid_grant') this.#verified(held, asked, false);
-      if (asked.code === 'invalid_grant' || this.#world.isOver) return this.#forget(held);
+      const asked = await sendRefresh(held, key);
+      if (asked.result) return adopt(held, asked.result);
+      if (asked.code === 'invalid_grant') recorder.verified(held.session, asked, false);
+      if (asked.code === 'invalid_grant' || world.isOver) return forget(held);
       await Bun.sleep(retryPauseMs);
     }
   }
 
   /** Two programs refresh with the same token and keys of their own, which only one may succeed with. */
-  async #race(held: Held): Promise<void> {
-    const answers = await Promise.all([1, 2].map(() => this.#sendRefresh(held, newIdempotencyKey())));
+  async function race(held: Held): Promise<void> {
+    const answers = await Promise.all([1, 2].map(() => sendRefresh(held, newIdempotencyKey())));
     const winner = answers.find(({ result }) => result !== undefined);
     const unanswered = answers.find(({ outcome }) => outcome === 'unknown');
     if (answers.every(({ code }) => code === 'invalid_grant')) {
-      this.#verified(held, answers[0]!, false);
-      this.#forget(held);
+      recorder.verified(held.session, answers[0]!, false);
+      forget(held);
     } else if (unanswered) {
       // What comes late may count as a theft and end the session.
-      this.#forget(held);
-      this.#ended('theft', held.session, unanswered);
-    } else if (winner?.result) this.#adopt(held, winner.result);
+      forget(held);
+      ended('theft', held.session, unanswered);
+    } else if (winner?.result) adopt(held, winner.result);
   }
 
-  async #write(held: Held): Promise<void> {
-    const [account, version] = [this.#account, ++this.#version];
-    const { sentAt, endedAt, outcome } = await this.#call(held, 'profile change', 'updateProfile', {
-      body: { name: `name ${version}` },
-    });
-    this.#world.recorder.writes.push({ account, version, sentAt, endedAt, outcome });
+  async function write(held: Held): Promise<void> {
+    const change = { account, version: ++version };
+    const body = { name: `name ${change.version}` };
+    const { sentAt, endedAt, outcome } = await call(held, 'profile change', 'updateProfile', { body });
+    recorder.writes.push({ ...change, sentAt, endedAt, outcome });
   }
 
-  async #read(held: Held): Promise<void> {
-    const account = this.#account;
-    const { sentAt, endedAt, node, result } = await this.#call(held, 'profile', 'getProfile');
+  async function read(held: Held): Promise<void> {
+    const owner = account;
+    const { sentAt, endedAt, node, result } = await call(held, 'profile', 'getProfile');
     if (!result) return;
-    const version = Number(/^name (\d+)$/.exec(result.name ?? '')?.[1] ?? 0);
-    this.#world.recorder.reads.push({ account, version, node, sentAt, endedAt });
+    const shown = Number(/^name (\d+)$/.exec(result.name ?? '')?.[1] ?? 0);
+    recorder.reads.push({ account: owner, version: shown, node, sentAt, endedAt });
   }
 
-  #ended(how: End['how'], { account, id }: StartedSession, asked: Asked<unknown>): void {
+  function ended(how: End['how'], session: StartedSession, asked: Asked<unknown>): void {
     const { sentAt, endedAt, outcome } = asked;
-    const session = how === 'all' ? undefined : id;
-    this.#world.recorder.ended({ how, account, session, sentAt, endedAt, outcome });
+    const of = { account: session.account, session: how === 'all' ? undefined : session.id };
+    recorder.ended({ how, ...of, sentAt, endedAt, outcome });
   }
 
-  async #endOne(held: Held): Promise<void> {
-    this.#forget(held);
+  async function endOne(held: Held): Promise<void> {
+    forget(held);
     const body = new URLSearchParams({ token: held.refreshToken });
-    if (this.#world.random.oneIn(2)) {
-      const asked = await this.#ask('revoke by form', (api) =>
-        api.send(operations.revoke.path, { method: 'POST', body }),
-      );
-      return this.#ended('form', held.session, asked);
-    }
-    const asked = await this.#call(held, 'revoke', 'revoke', { query: { scope: 'session' } });
-    this.#ended('own', held.session, asked);
+    const byForm = random.oneIn(2);
+    const asked = byForm
+      ? await send('revoke by form', (api) => api.send(operations.revoke.path, { method: 'POST', body }))
+      : await call(held, 'revoke', 'revoke', { query: { scope: 'session' } });
+    ended(byForm ? 'form' : 'own', held.session, asked);
   }
 
-  async #endAll(held: Held): Promise<void> {
-    this.#forgetAll();
-    const asked = await this.#call(held, 'revoke all', 'revoke');
-    this.#ended('all', held.session, asked);
+  async function endAll(held: Held): Promise<void> {
+    forgetAll();
+    ended('all', held.session, await call(held, 'revoke all', 'revoke'));
   }
+
+  return {
+    signIn,
+    /** The token of the browser's session, for what a guesser tries. */
+    token: (): LiveToken | undefined => browser?.token,
+    /** Does one thing. */
+    act: (): Promise<void> => {
+      if (!browser) return authenticator && random.oneIn(2) ? usePasskey(authenticator) : signIn();
+      const [own, passkey, held] = [browser, authenticator, random.pick([browser, ...devices])];
+      const chances: readonly (readonly [weight: number, action: () => Promise<void>])[] = [
+        [devices.length < maxDevices ? 4 : 0, () => signInDevice(own)],
+        passkey ? [2, () => usePasskey(passkey)] : [1, () => addPasskey(own)],
+        [6, () => refresh(held)],
+        [3, () => startRuns(held.token)],
+        [2, () => race(held)],
+        [5, () => write(held)],
+        [5, () => read(held)],
+        [2, () => endOne(held)],
+        [1, () => endAll(held)],
+      ];
+      return random.pick(chances.flatMap(([weight, action]) => Array(weight).fill(action)))();
+    },
+  };
 }

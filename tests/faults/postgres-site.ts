@@ -1,11 +1,11 @@
-// Three nodes on a PostgreSQL server with a standby. Every node is behind a proxy, and has others between
-// itself and the database.
+// Three nodes on a PostgreSQL server with a standby, which they name in different orders. Every node is behind a proxy, and has
+// others between itself and the database.
 
 import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
 import { type FaultProxy, startFaultProxy } from '#support/fault-proxy.ts';
 import type { Random } from '#support/random.ts';
-import { type ReplicatedPostgres, type Role, startReplicatedPostgres } from '#support/replicated-postgres.ts';
+import { type ReplicatedPostgres, startReplicatedPostgres } from '#support/replicated-postgres.ts';
 import { temporaryDirectory } from '#support/service.ts';
 import { startSmtp } from '#support/smtp.ts';
 import { type FaultNode, startFaultNode } from './node.ts';
@@ -25,15 +25,14 @@ const hourMs = 3_600_000;
 /** How many connections there are for all nodes together, while there are too few. */
 const scarceConnections = 3;
 
-type Ports = Readonly<Record<Role, number>>;
-
 interface TestDatabase {
   readonly servers: ReplicatedPostgres;
   /** Whose connections can be limited, which those of an administrator cannot. */
   readonly role: string;
-  readonly ports: Ports;
-  /** The address of both servers through these ports. */
-  url(ports: Ports): string;
+  /** The ports of the primary and of the standby. */
+  readonly ports: readonly [number, number];
+  /** The address of both servers through these ports, in this order. */
+  url(first: number, second: number): string;
   /** Runs a statement as an administrator, on the server that accepts writes. */
   administer(text: string): Promise<unknown>;
 }
@@ -54,9 +53,9 @@ async function createDatabase(): Promise<TestDatabase> {
     servers,
     role,
     administer,
-    ports: { primary: servers.portOf('primary'), standby: servers.portOf('standby') },
-    url: ({ primary, standby }) =>
-      `postgres://${role}:${password}@127.0.0.1:${primary},127.0.0.1:${standby}/${database}`,
+    ports: [servers.portOf('primary'), servers.portOf('standby')],
+    url: (first, second) =>
+      `postgres://${role}:${password}@127.0.0.1:${first},127.0.0.1:${second}/${database}`,
   };
 }
 
@@ -108,16 +107,16 @@ export async function openPostgresSite(random: Random): Promise<Site> {
   const env = settingsWith(smtp);
   const started = await Promise.all(
     Array.from({ length: nodeCount }, async (_, index) => {
-      const primary = await startFaultProxy(database.ports.primary);
-      const standby = await startFaultProxy(database.ports.standby);
+      const proxies = await Promise.all(database.ports.map(startFaultProxy));
+      const [primary, standby] = proxies.map(({ port }) => port) as [number, number];
       const node = await startFaultNode({
         name: `n${index}`,
         directory: temporaryDirectory(),
-        databaseUrl: database.url({ primary: primary.port, standby: standby.port }),
+        databaseUrl: index === 0 ? database.url(primary, standby) : database.url(standby, primary),
         env,
       });
       const disturb: FaultProxy['disturb'] = (how) => {
-        for (const proxy of [primary, standby]) proxy.disturb(how);
+        for (const proxy of proxies) proxy.disturb(how);
       };
       return { node, link: { disturb } };
     }),
@@ -134,7 +133,7 @@ export async function openPostgresSite(random: Random): Promise<Site> {
       ...mailFaults(smtp),
     ],
     skipped: database.servers.disk ? [] : ['full disk of the database: only root can mount a small one'],
-    settings: () => ({ ...started[0]!.node.running().env, DATABASE_URL: database.url(database.ports) }),
+    settings: () => ({ ...started[0]!.node.running().env, DATABASE_URL: database.url(...database.ports) }),
     close: () => database.servers.stop(),
   };
 }

@@ -76,6 +76,12 @@ export class Recorder extends Records {
     return token;
   }
 
+  /** Whether a node accepts a token of a session, by its answer. */
+  verified(session: StartedSession, answer: Seen<unknown> & { readonly node: string }, isAccepted: boolean) {
+    const { node: name, sentAt, endedAt } = answer;
+    this.verifications.push({ by: 'node', name, session: session.id, sentAt, endedAt, isAccepted });
+  }
+
   /** A request that ends sessions was answered, or its answer was lost. */
   ended(end: End): void {
     if (end.outcome === 'refused') return;

@@ -51,7 +51,7 @@ async function awaitCrowd({ recorder: { operations } }: World): Promise<void> {
   await until(isAtWork, 'somebody to sign in before the first fault');
 }
 
-/** Makes one fault after the other, until the time is over. Returns how long each recovery took. */
+/** Makes each possible fault once, and more until the time is over. Returns how long each recovery took. */
 async function makeFaults(
   { site, recorder, random }: World,
   { seconds, only }: Run,
@@ -59,8 +59,9 @@ async function makeFaults(
   const recoveries = new Map<string, number[]>();
   const over = recorder.now() + seconds * 1000;
   const faults = site.faults.filter(({ name }) => name === (only ?? name));
+  let drawn = 0;
   for (const { name, mayRepeatMails = false, isPossible, start, end } of shuffled(faults, random)) {
-    if (recorder.now() >= over) break;
+    if (drawn++ >= faults.length && recorder.now() >= over) break;
     if (isPossible?.() === false) continue;
     const startedAt = recorder.now();
     await start();

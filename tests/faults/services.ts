@@ -1,7 +1,5 @@
 // Services of the platform: they verify tokens with the feed, and read it.
 
-import { operations } from '@latchkey/client/operations';
-import type { FeedAnswer } from '@latchkey/contract/feed';
 import { basic } from '#support/services.ts';
 import { createVerifier, type Verifier } from '../../packages/client/src/verify.ts';
 import { ask, type World } from './world.ts';
@@ -51,13 +49,11 @@ export class FeedReader {
     const { recorder, serviceKey } = this.#world;
     const reader = this.#name;
     const named = reader === undefined ? {} : { reader };
-    const body = JSON.stringify({ ...named, maxEvents: max, returnImmediately: true, ack: this.#ack });
-    const headers = { Authorization: basic(serviceKey), 'Content-Type': 'application/json' };
-    const { result } = await ask(this.#world, 'feed', (api) =>
-      api.send(operations.readFeed.path, { method: 'POST', headers, body }),
-    );
+    const body = { ...named, maxEvents: max, returnImmediately: true, ack: this.#ack };
+    const headers = { Authorization: basic(serviceKey) };
+    const { result } = await ask(this.#world, 'feed', (api) => api.call('readFeed', { headers, body }));
     if (!result) return undefined;
-    this.#ack = Object.keys((result.body as FeedAnswer).sets);
+    this.#ack = Object.keys(result.sets);
     if (reader !== undefined) recorder.readings.push({ reader, events: this.#ack });
     return this.#ack;
   }

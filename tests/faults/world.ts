@@ -52,11 +52,8 @@ export async function askWith<Id extends OperationId>(
   address?: string,
 ): Promise<Asked<Answer<Id>>> {
   const asked = await ask(world, kind, (api) => api.call(id, { ...input, accessToken }), address);
-  const { sentAt, endedAt, node: name, outcome, code } = asked;
-  if (outcome === 'done' || code === 'invalid_token')
-    world.recorder.verifications.push({
-      ...{ by: 'node', name, session: session.id, sentAt, endedAt, isAccepted: outcome === 'done' },
-    });
+  const isAccepted = asked.outcome === 'done';
+  if (isAccepted || asked.code === 'invalid_token') world.recorder.verified(session, asked, isAccepted);
   return asked;
 }
 

@@ -1,50 +1,12 @@
-// Nodes on a primary with a standby that is promoted when the primary is lost. Under load, and with other faults, in tests/faults.
+// A standby that is promoted while the former primary runs on. One that is promoted because the primary was killed is in tests/faults.
 
 import { expect, test } from 'bun:test';
 import postgres from 'postgres';
 import { startFaultProxy } from '#support/fault-proxy.ts';
-import { deviceTokens, loginByMail, request } from '#support/http.ts';
+import { loginByMail, request } from '#support/http.ts';
 import { startReplicatedPostgres } from '#support/replicated-postgres.ts';
-import { runOperator, startService } from '#support/service.ts';
+import { startService } from '#support/service.ts';
 import { until } from '#support/until.ts';
-
-const revocations = 16;
-
-test('when the primary is killed, nodes say 503, and go on with the promoted standby and all that was acknowledged, in whatever order both are named', async () => {
-  const servers = await startReplicatedPostgres();
-  const orders = [servers.url('primary', 'standby'), servers.url('standby', 'primary')];
-  const nodes = await Promise.all(orders.map((databaseUrl) => startService({ databaseUrl })));
-  const { access_token: token } = await loginByMail(nodes[0]!.url, 'eva@example.com');
-  const logins = Array.from({ length: revocations }, () => deviceTokens(nodes[0]!.url, token));
-  const revoked: string[] = [];
-  const revoking = (await Promise.all(logins)).map(async ({ access_token }, index) => {
-    const ask = { token: access_token, json: { scope: 'session' } };
-    const { status } = await request(nodes[index % 2]!.url, 'POST', '/revoke', ask);
-    if (status === 204) revoked.push(access_token);
-    else expect(status).toBe(503);
-  });
-  await until(() => revoked.length >= revocations / 4, 'a quarter of the revocations');
-  servers.killPrimary();
-  await Promise.all(revoking);
-  for (const { url } of nodes) {
-    await until(async () => !(await fetch(`${url}/readyz`)).ok, 'a node without its primary');
-    const refused = await fetch(`${url}/api/v1/auth/device`, { method: 'POST' });
-    expect([refused.status, Number(refused.headers.get('Retry-After')) > 0]).toEqual([503, true]);
-  }
-  await servers.promoteStandby();
-  for (const { url } of nodes) {
-    const me = () => request(url, 'GET', '/me', { token });
-    await until(async () => (await me()).status !== 503, 'a node that goes on');
-    expect((await me()).body.email).toBe('eva@example.com');
-  }
-  for (const ended of revoked)
-    expect((await request(nodes[1]!.url, 'GET', '/me', { token: ended })).status).toBe(401);
-  const { code, stdout, stderr } = await runOperator(nodes[0]!.env, 'users', 'list');
-  expect([code, stdout]).toEqual([0, expect.stringContaining('eva@example.com')]);
-  expect(stderr).toBe(`Store: ${orders[0]!.replace(/\/\/.*?@/, '//')}\n`);
-  await Promise.all(nodes.map((node) => node.stop()));
-  await servers.stop();
-});
 
 test('connections that can only read are replaced, and no read is answered from the past', async () => {
   const servers = await startReplicatedPostgres();

@@ -1,7 +1,6 @@
 // People who come and go: each visit signs in and sends every kind of request, and some visits end with the account.
 
 import { operations } from '@latchkey/client/operations';
-import type { FeedAnswer } from '@latchkey/contract/feed';
 import type { IssuedToken, TokenSet } from '@latchkey/contract/tokens';
 import { exchangeForm } from '#support/http.ts';
 import { basic } from '#support/services.ts';
@@ -90,10 +89,8 @@ async function startRun({ load, serviceKey }: World, accessToken: string): Promi
   const answer = await load.send(200, operations.issueToken.path, { method: 'POST', body });
   const { access_token } = JSON.parse(answer) as IssuedToken;
   const headers = { Authorization: basic(serviceKey) };
-  for (const token of [accessToken, access_token, `${access_token}x`]) {
-    const introspected = { method: 'POST', headers, body: new URLSearchParams({ token }) };
-    await load.send(200, operations.introspect.path, introspected);
-  }
+  for (const token of [accessToken, access_token, `${access_token}x`])
+    await load.call('introspect', { headers, body: { token } });
 }
 
 /** What the service must refuse, and what it serves to anyone. */
@@ -148,13 +145,11 @@ const feedPauseMs = 250;
 
 /** A service that reads and acknowledges the feed, until `isOver`. */
 export async function readFeedUntil({ load, serviceKey }: World, isOver: () => boolean): Promise<void> {
-  const headers = { Authorization: basic(serviceKey), 'Content-Type': 'application/json' };
+  const headers = { Authorization: basic(serviceKey) };
   for (let ack: string[] = []; !isOver(); ) {
-    const body = JSON.stringify({ returnImmediately: true, ack });
     try {
-      const init = { method: 'POST', headers, body };
-      const answer = await load.send(200, operations.readFeed.path, init);
-      ack = Object.keys((JSON.parse(answer) as Partial<FeedAnswer>).sets ?? {});
+      const { sets } = await load.call('readFeed', { headers, body: { returnImmediately: true, ack } });
+      ack = Object.keys(sets);
     } catch (error) {
       load.fail(`the reader of the feed: ${error}`);
     }
