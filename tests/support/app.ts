@@ -189,6 +189,8 @@ export async function openApp(
          AND (attempts > 0 OR next_attempt_at <= ${ctx.clock()})`,
         [],
       );
+      // A mail of background work may come when the worker has found nothing, and now sleeps until the clock advances.
+      if (waiting.length > 0) worker?.wake();
       return waiting.length === 0;
     };
     await until(isDone, 'the delivery of all mail that is due');
