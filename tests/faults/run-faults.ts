@@ -9,7 +9,7 @@ import { excusedMails, lostMails, violationsIn } from './checker.ts';
 import { liveIn, verify } from './crowd.ts';
 import { openPostgresSite } from './postgres-site.ts';
 import { Recorder } from './recorder.ts';
-import { FeedReader, verifiersFor } from './services.ts';
+import { feedReader, verifiersFor } from './services.ts';
 import type { Fault } from './site.ts';
 import { openSqliteSite } from './sqlite-site.ts';
 import { anyAddress, type World } from './world.ts';
@@ -107,7 +107,7 @@ export async function runFaults(run: Run) {
     const serviceKey = await registerService({ env: site.settings() }, 'projects', '--may', 'feed');
     const world: World = { site, recorder, random, serviceKey, isOver: false };
     const verifiers = verifiersFor(world);
-    const readers = readerNames.map((name) => new FeedReader(world, name));
+    const readers = readerNames.map((name) => feedReader(world, name));
     for (const reader of readers) await reader.read();
     const crowd = liveIn(world, verifiers, readers);
     await awaitCrowd(world);
@@ -118,7 +118,7 @@ export async function runFaults(run: Run) {
     await verifyAgain(world);
     for (const verifier of verifiers) verifier.close();
     for (const reader of readers) await reader.drain();
-    const feed = await new FeedReader(world).drain();
+    const feed = await feedReader(world).drain();
     const { code, stdout, stderr } = await runOperator(site.settings(), 'events', 'verify');
     const history = recorder.history(site.smtp.messages, feed, code === 0 ? [] : [stdout + stderr]);
     return {

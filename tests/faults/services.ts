@@ -32,39 +32,32 @@ export async function verifyAtService(
   );
 }
 
-/** A reader that acknowledges what it was handed, and asks again if an answer is lost. */
-export class FeedReader {
-  readonly #world: World;
-  readonly #name: string | undefined;
-  #ack: string[] = [];
+export type FeedReader = ReturnType<typeof feedReader>;
 
-  /** Without a name it is the service itself, which is never forgotten. */
-  constructor(world: World, name?: string) {
-    this.#world = world;
-    this.#name = name;
-  }
-
+/**
+ * A reader that acknowledges what it was handed, and asks again if an answer is lost. Without a name it is the service itself, which is
+ * never forgotten.
+ */
+export function feedReader(world: World, reader?: string) {
+  const headers = { Authorization: basic(world.serviceKey) };
+  let ack: string[] = [];
   /** The events that came; undefined without an answer. */
-  async read(max = maxEvents): Promise<readonly string[] | undefined> {
-    const { recorder, serviceKey } = this.#world;
-    const reader = this.#name;
-    const named = reader === undefined ? {} : { reader };
-    const body = { ...named, maxEvents: max, returnImmediately: true, ack: this.#ack };
-    const headers = { Authorization: basic(serviceKey) };
-    const { result } = await ask(this.#world, 'feed', (api) => api.call('readFeed', { headers, body }));
+  const read = async (max = maxEvents): Promise<readonly string[] | undefined> => {
+    const body = { ...(reader && { reader }), maxEvents: max, returnImmediately: true, ack };
+    const { result } = await ask(world, 'feed', (api) => api.call('readFeed', { headers, body }));
     if (!result) return undefined;
-    this.#ack = Object.keys(result.sets);
-    if (reader !== undefined) recorder.readings.push({ reader, events: this.#ack });
-    return this.#ack;
-  }
-
+    ack = Object.keys(result.sets);
+    if (reader !== undefined) world.recorder.readings.push({ reader, events: ack });
+    return ack;
+  };
   /** Reads to the end, once nothing fails any more. */
-  async drain(): Promise<readonly string[]> {
+  const drain = async (): Promise<readonly string[]> => {
     const events: string[] = [];
     for (;;) {
-      const read = await this.read();
-      if (read?.length === 0) return events;
-      events.push(...(read ?? []));
+      const came = await read();
+      if (came?.length === 0) return events;
+      events.push(...(came ?? []));
     }
-  }
+  };
+  return { read, drain };
 }

@@ -2,7 +2,6 @@
 
 import { expect, test } from 'bun:test';
 import { isIP } from 'node:net';
-import { formatCode, normalizeEmailCode, normalizeUserCode } from '@latchkey/contract/codes';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { emailAddress } from '@latchkey/contract/fields';
 import fc from '#support/fc.ts';
@@ -56,21 +55,6 @@ test('a handle is read as it was made, and no other text is read as a handle', (
       if (changed !== minted) expect(readHandle(keys, made.kind, changed)).toBeUndefined();
   });
 });
-
-test.each([
-  ['user code', normalizeUserCode, /^[BCDFGHJKLMNPQRSTVWXZ]{8}$/],
-  ['email code', normalizeEmailCode, /^[0-9]{8}$/],
-] as const)(
-  'a typed %s is normalized to eight characters of its alphabet, once, or refused',
-  (_, normalize, shape) => {
-    check(anyText, (text) => {
-      const code = normalize(text);
-      if (code === undefined) return;
-      expect(code).toMatch(shape);
-      expect(normalize(formatCode(code))).toBe(code);
-    });
-  },
-);
 
 test('an accepted email address is stored as sent, on one line, with a local part and a domain', () => {
   const local = fc.string({ unit: fc.constantFrom(...'abAB09.+-_"\' \u00e9\r\n'), maxLength: 70 });

@@ -48,43 +48,27 @@ const targets: readonly Target[] = (Object.values(endpoints) as Endpoint[]).map(
 }));
 
 const otherPaths = [
-  ...['/', '/docs', '/openapi.json', '/healthz', '/readyz', '/metrics', '/dev/mailbox', '/dev/mailbox.json'],
-  ...['/login', '/device', '/account', '/magic-link', '/.well-known/jwks.json', '/.well-known/webauthn'],
-  ...[
-    `/${marker}`,
-    '/api/v1/auth',
-    '/api/v1/auth/',
-    '/api/v1/auth//me',
-    '/api/v1/auth/me/',
-    '/../etc/passwd',
-  ],
-  ...['/%2e%2e/%2e%2e/', '/api/v1/auth/me%00', '/api/v1/auth/%zz', '/api/v1/auth/\u00e9'],
+  ...'/ /docs /openapi.json /healthz /readyz /metrics /dev/mailbox /dev/mailbox.json'.split(' '),
+  ...'/login /device /account /magic-link /.well-known/jwks.json /.well-known/webauthn'.split(' '),
+  ...'/api/v1/auth /api/v1/auth/ /api/v1/auth//me /api/v1/auth/me/ /../etc/passwd'.split(' '),
+  ...`/%2e%2e/%2e%2e/ /api/v1/auth/me%00 /api/v1/auth/%zz /api/v1/auth/\u00e9 /${marker}`.split(' '),
 ];
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const oddMethods = ['TRACE', 'CONNECT', 'PROPFIND', 'get', 'POST2', marker, '*'];
 
 const contentTypes = [
-  ...[
-    'application/json',
-    'application/json; charset=utf-8',
-    'APPLICATION/JSON',
-    'application/json;charset=x',
-  ],
-  ...[
-    'application/x-www-form-urlencoded',
-    'application/merge-patch+json',
-    'text/plain',
-    'multipart/form-data',
-  ],
-  ...['multipart/form-data; boundary=x', '', ';', `${marker}/${marker}`, 'application/json, text/plain'],
+  ...['application/json; charset=utf-8', 'APPLICATION/JSON', 'application/json;charset=x', '', ';'],
+  ...['application/json', 'application/x-www-form-urlencoded', 'application/merge-patch+json'],
+  ...['multipart/form-data; boundary=x', 'multipart/form-data', `${marker}/${marker}`, 'text/plain'],
+  'application/json, text/plain',
 ];
 
 const headerNames = [
-  ...['Authorization', 'Cookie', 'Origin', 'Sec-Fetch-Site', 'If-Match', 'If-None-Match', 'Idempotency-Key'],
-  ...['X-Forwarded-For', 'Forwarded', 'User-Agent', 'Accept', 'Accept-Language', 'Prefer', 'Latchkey-User'],
-  ...['X-Forwarded-Host', 'X-HTTP-Method-Override', 'Range', 'TE', 'Upgrade', 'Referer', 'Cache-Control'],
-  ...['Access-Control-Request-Method', 'Access-Control-Request-Headers', 'traceparent', marker],
+  ...'Authorization Cookie Origin Sec-Fetch-Site If-Match If-None-Match Idempotency-Key Prefer'.split(' '),
+  ...'X-Forwarded-For X-Forwarded-Host Forwarded User-Agent Accept Accept-Language Latchkey-User'.split(' '),
+  ...'X-HTTP-Method-Override Range TE Upgrade Referer Cache-Control traceparent'.split(' '),
+  ...['Access-Control-Request-Method', 'Access-Control-Request-Headers', marker],
 ];
 
 const headerValues = [

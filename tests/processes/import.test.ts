@@ -105,9 +105,9 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       const cleo = { email: 'cleo@example.com', user_handle, passkeys: [passkey] };
       const many = Array.from({ length: 21 }, () => registeredElsewhere(service.url).passkey);
       const cosePublicKey = 'public_key: must be a COSE key for ES256, EdDSA or RS256';
-      const withPasskey = (changed: object) => ({
-        ...{ email, user_handle: 'AAAA', passkeys: [{ ...passkey, ...changed }] },
-      });
+      const memberOf = (slug: string, role: string) => ({ email, organizations: [{ slug, role }] });
+      const passkeys = (...changed: object[]) => changed.map((one) => ({ ...passkey, ...one }));
+      const withPasskey = (changed: object) => ({ email, user_handle: 'AAAA', passkeys: passkeys(changed) });
       const refused: [object | string, string][] = [
         ['{"email": ', 'not JSON in UTF-8'],
         ['[1]', 'must be an object'],
@@ -116,14 +116,8 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         [{ email, admin: true }, 'has unknown members: admin'],
         [{ email, name: 'x'.repeat(101) }, 'name: must be at most 100 characters'],
         [`{"email": "${email}", "name": "${'x'.repeat(70_000)}"}`, 'has more than 65536 bytes'],
-        [
-          { email, organizations: [{ slug: 'nowhere', role: 'member' }] },
-          'There is no organization with the slug nowhere.',
-        ],
-        [
-          { email, organizations: [{ slug: 'acme', role: 'king' }] },
-          "organizations.0.role: must be one of 'owner', 'admin', 'member'",
-        ],
+        [memberOf('nowhere', 'member'), 'There is no organization with the slug nowhere.'],
+        [memberOf('acme', 'king'), "organizations.0.role: must be one of 'owner', 'admin', 'member'"],
         [
           { email, passkeys: [passkey] },
           'user_handle: is required with passkeys: they sign in only to the user they were made for',
@@ -134,9 +128,9 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         ],
         [withPasskey({ credential_id: 'AAAA', public_key: 'AAAA' }), cosePublicKey],
         [withPasskey({ credential_id: 'AAAA', public_key: `${passkey.public_key}AAAA` }), cosePublicKey],
-        [{ email, user_handle, passkeys: [passkey, passkey] }, 'passkeys: must name each passkey once'],
+        [{ email, user_handle, passkeys: passkeys({}, {}) }, 'passkeys: must name each passkey once'],
         [
-          { ...cleo, passkeys: [{ ...passkey, public_key: other.passkey.public_key }] },
+          { ...cleo, passkeys: passkeys({ public_key: other.passkey.public_key }) },
           'public_key: differs from the registered one.',
         ],
         [

@@ -8,7 +8,7 @@ import { startPostgres } from '#support/postgres.ts';
 import { registerService, startService, type TestService, temporaryDirectory } from '#support/service.ts';
 import { plainText, startSmtp } from '#support/smtp.ts';
 import { cpuSeconds, memoryOf } from '../../bench/support/processes.ts';
-import { Load } from './load.ts';
+import { type Load, startLoad } from './load.ts';
 import { type Sample, sampleHeading, sampleLine, trendLines, trendsOf } from './trends.ts';
 import { type Inbox, readFeedUntil, visitUntil, type World } from './visits.ts';
 
@@ -177,7 +177,7 @@ export async function runSoak(soak: Soak, onSample: (sample: Sample) => void = (
     },
     program: [process.execPath, '--preload', fastClock, serverMain],
   });
-  const load = new Load(service.url);
+  const load = startLoad(service.url);
   try {
     const serviceKey = await registerService(service, 'projects', '--may', 'feed');
     const world: World = { load, inbox, visits: 0, serviceKey };
@@ -204,11 +204,11 @@ async function report(store: Store, minutes: number): Promise<boolean> {
   const { samples, fullRate, load, visits, exitCode, isJudged } = result;
   const trends = trendsOf(samples);
   for (const line of ['', ...trendLines(trends, isJudged), '']) print(line);
-  print(`Half of ${Math.round(fullRate)} requests/s; ${load.requests} requests in ${visits} visits.`);
+  print(`Half of ${Math.round(fullRate)} requests/s; ${load.seen.requests} requests in ${visits} visits.`);
   for (const answer of load.unexpected) print(`Unexpected: ${answer}`);
-  print(`${load.unexpectedCount} unexpected answers; the service exited with ${exitCode}.`);
+  print(`${load.seen.unexpected} unexpected answers; the service exited with ${exitCode}.`);
   const isFlat = !isJudged || [...trends.values()].every((trend) => trend.isFlat);
-  return isFlat && load.unexpectedCount === 0 && exitCode === 0;
+  return isFlat && load.seen.unexpected === 0 && exitCode === 0;
 }
 
 if (import.meta.main) {

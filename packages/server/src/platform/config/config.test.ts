@@ -47,7 +47,10 @@ test('what no setting says follows from the others, and nothing changes it', () 
   });
 });
 
-test.each<[Record<string, string>, Partial<Config>]>([
+type Row = [env: Record<string, string>, expected: Partial<Config>];
+const github = 'https://token.actions.githubusercontent.com';
+
+test.each<Row>([
   [{ PORT: '0' }, { port: 0 }],
   [{ PORT: '1' }, { port: 1, baseUrl: 'http://localhost:1' }],
   [{ PORT: '65535' }, { port: 65_535 }],
@@ -68,10 +71,7 @@ test.each<[Record<string, string>, Partial<Config>]>([
   [{ HOST: 'login.example.com' }, { devMailbox: false }],
   [{ HOST: 'localhost.example.com' }, { devMailbox: false }],
   [{ DATABASE_URL: 'sqlite:/var/lib/latchkey.db' }, { databaseUrl: 'sqlite:/var/lib/latchkey.db' }],
-  [
-    { DATABASE_URL: 'postgres://u:p@db.example/latchkey' },
-    { databaseUrl: 'postgres://u:p@db.example/latchkey' },
-  ],
+  [{ DATABASE_URL: 'postgres://u:p@db.example/x' }, { databaseUrl: 'postgres://u:p@db.example/x' }],
   [{ DATABASE_URL: 'postgresql://db.example/latchkey' }, { databaseUrl: 'postgresql://db.example/latchkey' }],
   [
     { LATCHKEY_BASE_URL: 'https://Login.Example.com/' },
@@ -92,18 +92,10 @@ test.each<[Record<string, string>, Partial<Config>]>([
     { LATCHKEY_ALLOWED_ORIGINS: 'https://A.example, http://b.example:81/' },
     { allowedOrigins: ['https://a.example', 'http://b.example:81'] },
   ],
-  [
-    {
-      LATCHKEY_TRUSTED_ISSUERS:
-        'github, gitlab,https://ci.example/tenant/,https://ci.example:8443,http://127.0.0.1:4000',
-    },
-    {
-      trustedIssuers: [
-        ...['https://token.actions.githubusercontent.com', 'https://gitlab.com'],
-        ...['https://ci.example/tenant/', 'https://ci.example:8443', 'http://127.0.0.1:4000'],
-      ],
-    },
-  ],
+  [{ LATCHKEY_TRUSTED_ISSUERS: 'github, gitlab' }, { trustedIssuers: [github, 'https://gitlab.com'] }],
+  ...['https://ci.example/tenant/', 'https://ci.example:8443', 'http://127.0.0.1:4000'].map(
+    (issuer): Row => [{ LATCHKEY_TRUSTED_ISSUERS: `github,${issuer}` }, { trustedIssuers: [github, issuer] }],
+  ),
   [{ LATCHKEY_METRICS_TOKEN: 'x'.repeat(16) }, { metricsToken: 'x'.repeat(16) }],
   [{ LATCHKEY_LOG_LEVEL: 'debug' }, { logLevel: 'debug' }],
   [{ LATCHKEY_RATE_LIMITS: 'off' }, { rateLimitsEnabled: false }],

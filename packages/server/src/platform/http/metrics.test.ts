@@ -76,14 +76,12 @@ test('every counter starts at 0 for every value of its labels', async () => {
 
 test('without a metrics token, the metrics are readable from this machine only, and not through a proxy on it or DNS rebinding', async () => {
   const t = await openApp('sqlite', { settings: { LATCHKEY_BASE_URL: 'https://login.example.com' } });
-  const forwarded = (name: string, value: string) => ({ peer: '127.0.0.1', headers: { [name]: value } });
   for (const [url, { peer, headers = {} }, isReadable] of [
     ['http://localhost:8787', local, true],
     ['http://127.0.0.1:8787', local, true],
     ['http://[::1]:8787', { peer: '::1' }, true],
     ['http://localhost:8787', { peer: '192.0.2.1' }, false],
-    ['http://localhost:8787', forwarded('X-Forwarded-For', '127.0.0.1'), false],
-    ['http://localhost:8787', forwarded('Forwarded', 'for=127.0.0.1'), false],
+    ['http://localhost:8787', { ...local, headers: { Forwarded: 'for=127.0.0.1' } }, false],
     ['http://evil.example:8787', local, false],
     ['http://localhost.evil.example', local, false],
     ['https://login.example.com', local, false],

@@ -71,24 +71,16 @@ test('the mailbox answers GET and HEAD alone, and omits waiting mails and mails 
   expect((await t.ask('GET', 'dev/mailbox.json')).body).toEqual({ messages: [] });
 });
 
-// config.test.ts has every kind of host and address.
-test.each<[string, Record<string, string>]>([
-  ['SMTP server', { LATCHKEY_SMTP_URL: 'smtp://127.0.0.1:25' }],
-  ['host', { HOST: '0.0.0.0' }],
-  ['base URL', { LATCHKEY_BASE_URL: 'https://login.example.com' }],
-])('the mailbox does not exist with a public %s', async (_, settings) => {
-  const t = await openApp('sqlite', { settings });
+// config.test.ts has every setting that leaves it out.
+test('the mailbox does not exist on a public host', async () => {
+  const t = await openApp('sqlite', { settings: { HOST: '0.0.0.0' } });
   for (const path of paths)
     for (const method of ['GET', 'POST']) expect(outcome(await t.ask(method, path))).toBe('404 not_found');
 });
 
-test.each([
-  ['Forwarded', 'for=198.51.100.1'],
-  ['X-Forwarded-For', '127.0.0.1'],
-  ['X-Forwarded-Host', 'localhost'],
-  ['X-Forwarded-Proto', 'https'],
-  ['X-Real-IP', '127.0.0.1'],
-])('a forwarded request (%s) gets 404 from the mailbox', async (name, value) => {
-  for (const path of paths)
-    expect(outcome(await t.ask('GET', path, { headers: { [name]: value } }))).toBe('404 not_found');
+test('a forwarded request gets 404 from the mailbox', async () => {
+  const names = ['Forwarded', 'X-Forwarded-For', 'X-Forwarded-Host', 'X-Forwarded-Proto', 'X-Real-IP'];
+  for (const name of names)
+    for (const path of paths)
+      expect(outcome(await t.ask('GET', path, { headers: { [name]: '127.0.0.1' } }))).toBe('404 not_found');
 });
