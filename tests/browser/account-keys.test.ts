@@ -4,8 +4,7 @@
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { newPage, untilIdle } from '#support/browser.ts';
-import { request } from '#support/http.ts';
-import { service } from '#support/page-service.ts';
+import { service } from '#support/common-service.ts';
 import { changesBy, confirmByCode, signIn, signInHere } from '#support/people.ts';
 import { changeStore } from '#support/service.ts';
 
@@ -15,7 +14,7 @@ const press = (page: Page, name: string) => section(page).getByRole('button', { 
 const name = (page: Page) => page.getByLabel('Name', { exact: true });
 const items = (page: Page) => page.locator('#keys > li');
 const shownKey = (page: Page) => page.getByLabel('Your new API key').inputValue();
-const profileFor = (token: string) => request(service.url, 'GET', '/me', { token });
+const profileFor = (token: string) => service.ask('GET', '/me', { token });
 
 /** The account page of a new user, with the form that a link fills in. */
 async function openAccount(email: string, link: [string, string][] = []): Promise<Page> {

@@ -3,8 +3,9 @@
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { goOffline, newPage, untilLoaded } from '#support/browser.ts';
-import { codeIn, denyDevice, linkIn, loginByMail, mailTo, request } from '#support/http.ts';
-import { service } from '#support/page-service.ts';
+import { service } from '#support/common-service.ts';
+import { decideDevice, startDevice } from '#support/devices.ts';
+import { codeIn, linkIn, mailTo } from '#support/http.ts';
 import {
   alerted,
   confirmByCode,
@@ -13,7 +14,6 @@ import {
   headed,
   pressed,
   signIn as signInAt,
-  startDevice,
 } from '#support/people.ts';
 import { changeStore, runOperator } from '#support/service.ts';
 
@@ -23,7 +23,7 @@ const signIn = (page: Page, email: string) => signInAt(page, service.url, email)
 const ageSessions = () => changeStore(service, 'UPDATE sessions SET created_at = created_at - 3600000');
 
 const confirmation = (page: Page) => page.getByRole('dialog', { name: "Confirm it's you" });
-const profileOf = async (token: string) => (await request(service.url, 'GET', '/me', { token })).body;
+const profileOf = async (token: string) => (await service.ask('GET', '/me', { token })).body;
 const rows = (page: Page) => page.locator('#events > li');
 const nameOn = (page: Page) => page.getByLabel('Name', { exact: true });
 const saved = (page: Page) => page.getByText('Profile saved.').waitFor();
@@ -84,8 +84,8 @@ test('editing the profile shows errors at their field and keeps what was typed',
 test('saving a profile neither overwrites what was changed elsewhere without asking, nor takes effect twice when its response is lost, nor loads or changes the picture, whose host would learn who looks', async () => {
   const page = await newPage();
   const email = 'two-places@example.com';
-  const { access_token: token } = await loginByMail(service.url, email);
-  const patch = (json: object) => request(service.url, 'PATCH', '/me', { token, json });
+  const { access_token: token } = await service.login(email);
+  const patch = (json: object) => service.ask('PATCH', '/me', { token, json });
   const picture = { avatar_url: 'https://pictures.example/ada.png' };
   await patch(picture);
   const hosts = new Set<string>();
@@ -147,10 +147,12 @@ test('organizations are listed with the role of the user, and further pages on r
 
 test('the activity list describes events newest first, loads more on request, and shows new events at the top', async () => {
   const email = 'log@example.com';
-  const { access_token: token } = await loginByMail(service.url, email);
+  const own = await service.login(email);
   const page = await newPage();
   await signIn(page, email);
-  for (let n = 0; n < 12; n++) await denyDevice(service.url, token, { 'User-Agent': '<b>"ok"</b>' });
+  const headers = { 'User-Agent': '<b>"ok"</b>' };
+  for (let n = 0; n < 12; n++)
+    await decideDevice(service, 'deny', await startDevice(service), own, { headers });
   await page.reload();
   await untilLoaded(page);
   const newest = rows(page).first();
@@ -177,7 +179,7 @@ test('a change that needs a recent sign-in is confirmed by an emailed code on th
   const page = await newPage();
   await signIn(page, email);
   ageSessions();
-  const { verification_uri_complete } = await startDevice(service.url);
+  const { verification_uri_complete } = await startDevice(service);
   await page.goto(verification_uri_complete);
   await pressed(page, 'Approve');
   await confirmByCode(page, service.url, email);
@@ -228,8 +230,8 @@ test('confirming as another user carries out nothing in their account', async ()
   const [shown, theirs] = ['shown@example.com', 'theirs@example.com'];
   await signIn(page, shown);
   ageSessions();
-  const { access_token: token } = await loginByMail(service.url, theirs);
-  const { body: sent } = await request(service.url, 'POST', '/magic_link', { json: { email: theirs } });
+  const { access_token: token } = await service.login(theirs);
+  const { body: sent } = await service.ask('POST', '/magic_link', { json: { email: theirs } });
   const code = codeIn(await mailTo(service.url, theirs, 1));
   await page.route('**/magic_link/verify?*', (route) =>
     route.continue({ postData: JSON.stringify({ request: sent.request, code }) }),

@@ -2,10 +2,9 @@
 
 import { expect, test } from 'bun:test';
 import type { APIResponse, Page, Route } from 'playwright-core';
+import { newPasskey } from '#support/account.ts';
 import { newPage, pauseClock, untilIdle } from '#support/browser.ts';
-import { loginByMail, request } from '#support/http.ts';
-import { service } from '#support/page-service.ts';
-import { registerPasskey } from '#support/passkeys.ts';
+import { service } from '#support/common-service.ts';
 import { confirmByCode, confirmed, pressed, signIn, signInByCode } from '#support/people.ts';
 import { changeStore } from '#support/service.ts';
 
@@ -104,7 +103,7 @@ test('each section has an address, also through the sign-in page, to which a bro
 test('a profile or section that fails to load shows its own error and is tried again alone, with the focus at its heading; the rest keeps working, even signing out everywhere', async () => {
   const email = 'all-fail@example.com';
   const page = await signedIn(email);
-  const { access_token: token } = await loginByMail(service.url, email);
+  const { access_token: token } = await service.login(email);
   for (const list of [...lists, 'me']) await page.route(addressOf(list), (route) => route.abort());
   const requests = requestsOf(page);
   await page.reload();
@@ -148,7 +147,7 @@ test('a profile or section that fails to load shows its own error and is tried a
   await pressed(page, 'Sign out everywhere');
   await pressed(page, 'Yes, sign out everywhere');
   await page.waitForURL(`${service.url}/login`);
-  expect((await request(service.url, 'GET', '/me', { token })).status).toBe(401);
+  expect((await service.ask('GET', '/me', { token })).status).toBe(401);
 });
 
 test('slow loading is announced and shows placeholders, but only after a short delay', async () => {
@@ -183,8 +182,8 @@ test('slow loading is announced and shows placeholders, but only after a short d
 test.each([0, 1])('content below %d passkeys hardly moves when they load', async (count) => {
   const email = `still-${count}@example.com`;
   const page = await signedIn(email);
-  const { access_token: token } = await loginByMail(service.url, email);
-  for (let n = 0; n < count; n++) await registerPasskey(service.url, token);
+  const { access_token: token } = await service.login(email);
+  for (let n = 0; n < count; n++) await newPasskey(service, { access_token: token });
   for (const viewport of [wide, narrow]) {
     const release = await held(page, 'passkeys');
     await page.setViewportSize(viewport);
@@ -236,7 +235,7 @@ test('a session that ends between loading the profile and the lists is reported 
 
 test('a response that is older than a change on the page neither hides nor undoes it: while the activity loads, when two changes follow each other, and after a confirmation', async () => {
   const email = 'older@example.com';
-  for (let others = 0; others < 4; others++) await loginByMail(service.url, email);
+  for (let others = 0; others < 4; others++) await service.login(email);
   const page = await signedIn(email);
   const sessions = page.locator('#sessions > li');
   const ended = page.locator('#events > li', { hasText: 'Session ended from another session' });

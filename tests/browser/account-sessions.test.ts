@@ -2,17 +2,16 @@
 
 import { expect, test } from 'bun:test';
 import { goOffline, newPage } from '#support/browser.ts';
-import { deviceTokens, loginByMail, request } from '#support/http.ts';
-import { service } from '#support/page-service.ts';
+import { service } from '#support/common-service.ts';
 import { confirmed, giveSession, pressed, signIn, startRun } from '#support/people.ts';
 
-const statusOf = async (token: string) => (await request(service.url, 'GET', '/me', { token })).status;
+const statusOf = async (token: string) => (await service.ask('GET', '/me', { token })).status;
 
 test('ten sessions are shown with the current one first, all of them on request; ending the others ends those not shown, too, and those that began since', async () => {
   const email = 'many@example.com';
-  const { access_token } = await loginByMail(service.url, email);
+  const { access_token } = await service.login(email);
   for (let index = 0; index < 12; index++)
-    await deviceTokens(service.url, access_token, { device_name: `terminal ${index}` });
+    await service.deviceLogin({ access_token }, { device_name: `terminal ${index}` });
   const page = await newPage();
   await signIn(page, service.url, email);
   const rows = page.locator('#sessions > li');
@@ -25,7 +24,7 @@ test('ten sessions are shown with the current one first, all of them on request;
   await pressed(page, 'Show all sessions (14)');
   expect(await rows.count()).toBe(14);
   await rows.nth(10).locator('button:focus').waitFor();
-  const later = await loginByMail(service.url, email);
+  const later = await service.login(email);
   await confirmed(page, 'End other sessions');
   await page.getByText('All other sessions ended.').waitFor();
   await page.locator('h2:focus').getByText('Sessions').waitFor();
@@ -52,12 +51,12 @@ test('an error is shown where a session is ended; the activity names the session
   await page.locator('h2:focus').getByText('Sessions').waitFor();
 
   // Two others, which end elsewhere while the page shows them.
-  const others = [await loginByMail(service.url, email), await loginByMail(service.url, email)];
+  const others = [await service.login(email), await service.login(email)];
   await page.reload();
   const rows = page.locator('#sessions > li');
   await rows.nth(2).waitFor();
   for (const { access_token: token } of others)
-    await request(service.url, 'DELETE', '/logout?scope=session', { token });
+    await service.ask('DELETE', '/logout?scope=session', { token });
   await confirmed(page.locator('#sessions'), 'End session');
   await page.locator('#events > li', { hasText: 'Signed out' }).nth(1).waitFor();
   await rows.nth(1).waitFor({ state: 'detached' });
@@ -66,8 +65,7 @@ test('an error is shown where a session is ended; the activity names the session
 
 test('runs are shown below their login with what they may do, and one or all of a login can be stopped', async () => {
   const email = 'runs@example.com';
-  const { access_token: own } = await loginByMail(service.url, email);
-  const { access_token } = await deviceTokens(service.url, own, { device_name: 'workshop' });
+  const { access_token } = await service.deviceLogin(await service.login(email), { device_name: 'workshop' });
   const runs: string[] = [];
   for (const scope of ['profile', 'email', 'organizations'])
     runs.push(await startRun(service.url, access_token, scope));

@@ -3,9 +3,11 @@
 // domain (`a.localhost`).
 
 import { describe, expect, test } from 'bun:test';
+import { outcome } from '#support/account.ts';
 import { newPage } from '#support/browser.ts';
-import { service } from '#support/page-service.ts';
-import { headed, pollDevice, signIn, startDevice } from '#support/people.ts';
+import { service } from '#support/common-service.ts';
+import { pollDevice, startDevice } from '#support/devices.ts';
+import { headed, signIn } from '#support/people.ts';
 import { shared } from '#support/shared.ts';
 
 const victim = 'victim@example.com';
@@ -90,7 +92,7 @@ describe.each([
 
   test('can neither sign a user out nor approve a device with a form of any encoding, and can only lead people to the page on which they sign out', async () => {
     const { page, attack, submit, isStillSignedIn } = await openAttack();
-    const device = await startDevice(service.url);
+    const device = await startDevice(service);
     for (const path of posts) {
       for (const [type, field] of [
         ['application/x-www-form-urlencoded', ['user_code', device.user_code]],
@@ -105,7 +107,7 @@ describe.each([
         await arrival;
       }
     }
-    expect(await pollDevice(service.url, device)).toBe('authorization_pending');
+    expect(outcome(await pollDevice(service, device))).toBe('400 authorization_pending');
     for (const path of ['/end_session', '/end_session?client_id=svc_unknown']) {
       await attack();
       await submit(path);

@@ -3,9 +3,10 @@
 
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
+import { outcome } from '#support/account.ts';
 import { newPage, untilLoaded } from '#support/browser.ts';
-import { apiAt, deviceTokens, loginByMail, request } from '#support/http.ts';
-import { service } from '#support/page-service.ts';
+import { service } from '#support/common-service.ts';
+import { type DeviceCodes, pollDevice, startDevice } from '#support/devices.ts';
 import {
   alerted,
   alter,
@@ -15,36 +16,27 @@ import {
   headed,
   newAddress,
   phone,
-  pollDevice,
   pressed,
   signInByCode,
-  startDevice as startDeviceAt,
 } from '#support/people.ts';
 import { registerService, runOperator } from '#support/service.ts';
 
-interface Device {
-  readonly device_code: string;
-  readonly user_code: string;
-  readonly verification_uri_complete: string;
-}
-
-const startDevice = (names: object = {}): Promise<Device> => startDeviceAt(service.url, names);
-const poll = (device: Device) => pollDevice(service.url, device);
+const poll = async (device: DeviceCodes) => outcome(await pollDevice(service, device));
 const says = (page: Page, text: string) => page.getByRole('status').getByText(text).waitFor();
 const waiting = 'Waiting for your device';
 const done = 'Your device is signed in. You can close this window';
 
 /** Opens a device of its own on the page of a user. */
-async function review(page: Page, names: object = {}, email = newAddress()): Promise<Device> {
+async function review(page: Page, names: object = {}, email = newAddress()): Promise<DeviceCodes> {
   await giveSession(page, service.url, email);
-  const device = await startDevice(names);
+  const device = await startDevice(service, names);
   await page.goto(device.verification_uri_complete);
   await page.locator('#shown-code').getByText(device.user_code).waitFor();
   return device;
 }
 
 /** A device that the page has approved, and for whose sign-in it waits. */
-async function approved(page: Page, email = newAddress()): Promise<Device> {
+async function approved(page: Page, email = newAddress()): Promise<DeviceCodes> {
   const device = await review(page, {}, email);
   await pressed(page, 'Approve');
   await headed(page, 'Approved');
@@ -87,7 +79,7 @@ test('a code is accepted in any format, survives a reload and counts down, the p
   const page = await newPage();
   await page.clock.install();
   await giveSession(page, service.url, newAddress());
-  const { user_code } = await startDevice();
+  const { user_code } = await startDevice(service);
   await page.goto(`${service.url}/device`);
   const typed = `${user_code.toLowerCase().replace('-', '\u30fc')}\u200b`;
   await page.getByLabel('Code from your device').fill(typed);
@@ -141,7 +133,7 @@ test('hostile names stay inside their quotes and do not disturb the layout', asy
     device_name: `\u202Egpj.exe\u202C \u2066x\u2069 \u200B\u3164 z${'\u0300'.repeat(60)}`,
   };
   const headers = { 'User-Agent': `<script>document.title='owned'</script> ${'Mozilla '.repeat(60)}` };
-  const { body: device } = await request(service.url, 'POST', '/device', { json, headers });
+  const { body: device } = await service.ask('POST', '/device', { json, headers });
   const isHarmless = async () => {
     const texts = await page.locator('q.untrusted').allInnerTexts();
     expect(texts.length).toBeGreaterThan(0);
@@ -155,7 +147,7 @@ test('hostile names stay inside their quotes and do not disturb the layout', asy
   await isHarmless();
   await pressed(page, 'Approve');
   await headed(page, 'Approved');
-  expect(await poll(device)).toBe('tokens');
+  expect(await poll(device)).toBe('200');
   await page.goto(`${service.url}/account`);
   await page.locator('#sessions li').first().waitFor();
   await isHarmless();
@@ -191,7 +183,7 @@ test('an approval that has to be confirmed shows its code once, and says what ne
     await says(page, "Your device isn't signed in.");
   }
   expect(await page.getByRole('button', { name: 'Withdraw approval' }).count()).toBe(0);
-  expect(await poll(device)).toBe('access_denied');
+  expect(await poll(device)).toBe('400 access_denied');
   await page.getByRole('link', { name: 'View your sessions' }).click();
   await page.getByText('Device approval withdrawn').waitFor();
 });
@@ -209,19 +201,19 @@ test('after an approval, reloading, coming back and opening the page again show 
   expect(changes).toEqual([]);
 
   const two = await one.context().newPage();
-  const second = await startDevice();
+  const second = await startDevice(service);
   await two.goto(`${service.url}/device`);
   await two.getByLabel('Code from your device').fill(second.user_code);
   await pressed(two, 'Continue');
   await pressed(two, 'Approve');
   await says(two, waiting);
-  expect(await poll(second)).toBe('tokens');
+  expect(await poll(second)).toBe('200');
   await says(two, done);
   // The second of these polls began after the device had signed in.
   for (let polls = 0; polls < 2; polls++)
     await one.waitForResponse((response) => response.url().includes('/auth/events'));
   await says(one, waiting);
-  expect(await poll(first)).toBe('tokens');
+  expect(await poll(first)).toBe('200');
   await says(one, done);
   await one.reload();
   await says(one, done);
@@ -249,7 +241,7 @@ test('when the response to an approval is lost, approving again says that the de
   await alerted(page, 'it may already be signed in');
   await pressed(other, 'Deny');
   await alerted(other, 'No device is waiting with this code');
-  expect(await poll(device)).toBe('tokens');
+  expect(await poll(device)).toBe('200');
   await other.goto(device.verification_uri_complete);
   await alerted(other, 'If you just approved or denied it');
   await other.getByRole('link', { name: 'View your sessions' }).waitFor();
@@ -266,13 +258,13 @@ test('a hidden page does not poll, and polls at once when shown, finding a sessi
   await page.clock.runFor(60_000);
   expect(requests).toEqual([]);
 
-  const { body } = await request(service.url, 'POST', '/token', {
+  const { body } = await service.ask('POST', '/token', {
     json: { device_code: device.device_code },
   });
-  await request(service.url, 'POST', '/revoke', { token: body.access_token, json: { scope: 'session' } });
-  const { access_token } = await loginByMail(service.url, email);
+  await service.ask('POST', '/revoke', { token: body.access_token, json: { scope: 'session' } });
+  const { access_token } = await service.login(email);
   const eventsPerLogin = 2;
-  for (let events = 0; events <= 50; events += eventsPerLogin) await deviceTokens(service.url, access_token);
+  for (let events = 0; events <= 50; events += eventsPerLogin) await service.deviceLogin({ access_token });
   await setVisibility(page, 'visible');
   await says(page, 'Your device signed in, but has since been signed out.');
 });
@@ -315,7 +307,7 @@ test('what the device page showed is what the device gets and the account page s
   expect(await page.locator('#requested-resource').innerText()).toBe(`Only with Tickets, at ${tickets}`);
   await pressed(page, 'Approve');
   await headed(page, 'Approved');
-  const { scope } = await apiAt(service.url).call('issueToken', { body: { device_code } });
+  const { scope } = await service.api.call('issueToken', { body: { device_code } });
   expect(scope).toBe(access.scope);
   await page.goto(`${service.url}/account`);
   const session = page.locator('#sessions > li').filter({ hasText: 'narrow one' });

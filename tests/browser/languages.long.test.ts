@@ -5,8 +5,7 @@ import { languages } from '@latchkey/contract/languages';
 import type { Page } from 'playwright-core';
 import { axeIn } from '#support/axe.ts';
 import { newPage } from '#support/browser.ts';
-import { apiAt } from '#support/http.ts';
-import { service } from '#support/page-service.ts';
+import { service } from '#support/common-service.ts';
 import { mainStates } from '#support/page-states/languages.ts';
 import { newAddress, pressed, signedIn, titled } from '#support/people.ts';
 import { allTexts } from '../../packages/dashboard/src/languages/all.ts';
@@ -86,7 +85,7 @@ test('pages follow the language of the profile, at once when it is saved, also a
   const page = await newPage({ locale: 'en-US' });
   const token = await signedIn(page, service.url, newAddress());
   const store = (locale: string | null) =>
-    apiAt(service.url).call('updateProfile', { accessToken: token, body: { locale } });
+    service.api.call('updateProfile', { accessToken: token, body: { locale } });
   await store('fr-CA');
   await page.goto(`${service.url}/account`);
   await titled(page, allTexts.fr.account.heading);

@@ -5,14 +5,14 @@ import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { subjects } from '#support/account.ts';
 import { newPage, untilIdle, untilLoaded } from '#support/browser.ts';
-import { deviceTokens, loginByMail, request } from '#support/http.ts';
-import { service } from '#support/page-service.ts';
+import { service } from '#support/common-service.ts';
+import type { request } from '#support/http.ts';
 import { changesBy, linkTo } from '#support/people.ts';
 
 const owner = 'owner@example.com';
 
 const call = async (method: string, path: string, ask: Parameters<typeof request>[3] = {}) => {
-  const { status, body } = await request(service.url, method, path, ask);
+  const { status, body } = await service.ask(method, path, ask);
   if (status >= 400) throw new Error(`${method} ${path}: ${status} ${body.error}`);
   return body;
 };
@@ -23,7 +23,7 @@ const use = (path: string, link: string, proof: object = {}) =>
 
 /** Makes the service send an email of each kind, with an unused link. */
 async function causeMails(): Promise<{ links: Record<string, string>; token: string; deviceToken: string }> {
-  const { access_token: mover } = await loginByMail(service.url, 'mover@example.com');
+  const { access_token: mover } = await service.login('mover@example.com');
   const changeTo = async (email: string, token: string) => {
     await call('POST', '/me/email', { token, json: { email } });
     return linkTo(service.url, email, subjects.confirmAddress);
@@ -31,8 +31,9 @@ async function causeMails(): Promise<{ links: Record<string, string>; token: str
   await use('/me/email/verify', await changeTo('mover@new.example', mover), {
     current_email: 'mover@example.com',
   });
-  const { access_token: token } = await loginByMail(service.url, owner);
-  const { access_token: deviceToken } = await deviceTokens(service.url, token);
+  const own = await service.login(owner);
+  const { access_token: token } = own;
+  const { access_token: deviceToken } = await service.deviceLogin(own);
   const confirmation = await changeTo('owner@new.example', token);
   const device = await linkTo(service.url, owner, subjects.newDevice);
   await call('POST', '/magic_link', { json: { email: 'newcomer@example.com' } });
@@ -97,6 +98,6 @@ test('a mail scanner that opens emailed links signs no one in, changes nothing a
   const proof = { current_email: owner };
   expect((await use('/me/email/verify', links['confirmation']!, proof)).email).toBe('owner@new.example');
   expect((await use('/notices/disown', links['device']!)).kind).toBe('new_device');
-  expect((await request(service.url, 'GET', '/me', { token: deviceToken })).status).toBe(401);
+  expect((await service.ask('GET', '/me', { token: deviceToken })).status).toBe(401);
   expect((await use('/notices/disown', links['changed']!)).email).toBe('mover@example.com');
 });

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { languages } from '@latchkey/contract/languages';
 import type { Response } from 'playwright-core';
 import { newPage, untilIdle } from '#support/browser.ts';
-import { service } from '#support/page-service.ts';
+import { service } from '#support/common-service.ts';
 import { signIn } from '#support/people.ts';
 
 const budgetBytes: Readonly<Record<string, number>> = { script: 47_000, stylesheet: 10_000 };

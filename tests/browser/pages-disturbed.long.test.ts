@@ -3,10 +3,10 @@
 
 import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
+import { newPasskey, outcome } from '#support/account.ts';
 import { goOffline, newPage, untilLoaded } from '#support/browser.ts';
-import { denyDevice, deviceTokens, loginByMail, request } from '#support/http.ts';
-import { service } from '#support/page-service.ts';
-import { registerPasskey } from '#support/passkeys.ts';
+import { service } from '#support/common-service.ts';
+import { decideDevice, pollDevice, startDevice } from '#support/devices.ts';
 import {
   addAuthenticator,
   button,
@@ -15,12 +15,10 @@ import {
   giveSession,
   newAddress,
   phone,
-  pollDevice,
   pressed,
   signedIn,
   signInByCode,
   signInHere,
-  startDevice,
   titled,
 } from '#support/people.ts';
 
@@ -84,7 +82,7 @@ async function openAccount(): Promise<{ page: Page; token: string }> {
   const page = await newPage(phone);
   await giveAuthenticator(page);
   const token = await signedIn(page, service.url, newAddress());
-  await registerPasskey(service.url, token, 'Old key');
+  await newPasskey(service, { access_token: token }, 'Old key');
   await page.goto(`${service.url}/account`);
   await sessions(page).nth(1).waitFor();
   await untilLoaded(page);
@@ -142,7 +140,7 @@ async function tryAll(page: Page, title: string, text: string): Promise<void> {
 
 test('after the session has ended, every action opens a dialog to sign in again and keeps what was typed', async () => {
   const { page, token } = await openAccount();
-  await request(service.url, 'POST', '/revoke', { token });
+  await service.ask('POST', '/revoke', { token });
   const title = "You're signed out";
   await tryAll(page, title, "Your last change wasn't saved");
   await pressed(page, 'Sign out');
@@ -153,20 +151,21 @@ test('after the session has ended, every action opens a dialog to sign in again 
 test('once another user has signed in, no action or list of the page reaches or shows them; once the first user is back, what was typed can be saved', async () => {
   const { page, token } = await openAccount();
   const shown = await page.locator('#profile-email').innerText();
-  for (let n = 0; n < 10; n++) await denyDevice(service.url, token);
+  for (let n = 0; n < 10; n++)
+    await decideDevice(service, 'deny', await startDevice(service), { access_token: token });
   await page.reload();
   await page.locator('#more-events').waitFor();
   await untilLoaded(page);
   const newer = newAddress();
-  const { access_token: other } = await loginByMail(service.url, newer);
-  await deviceTokens(service.url, other, { device_name: 'device of the newer one' });
-  await registerPasskey(service.url, other, 'key of the newer one');
+  const other = await service.login(newer);
+  await service.deviceLogin(other, { device_name: 'device of the newer one' });
+  await newPasskey(service, other, 'key of the newer one');
   const beside = await page.context().newPage();
   await signInByCode(beside, service.url, newer);
   const account = async () => {
     const lists = ['/me', '/passkeys', '/sessions', '/organizations', '/events?limit=100'];
     const answers = await Promise.all(
-      lists.map((path) => request(service.url, 'GET', path, { token: other })),
+      lists.map((path) => service.ask('GET', path, { token: other.access_token })),
     );
     expect(answers.map(({ status }) => status)).toEqual(lists.map(() => 200));
     return JSON.stringify(answers.map(({ body }) => body)).replaceAll(/"last_used_at":"[^"]+"/g, '');
@@ -218,8 +217,8 @@ test('a passkey created while another user signs in is not registered, and the b
   expect(made).toBe(1);
   expect(await credentials()).toEqual([]);
   for (const email of [shown, newer]) {
-    const { access_token: token } = await loginByMail(service.url, email);
-    expect((await request(service.url, 'GET', '/passkeys', { token })).body.passkeys).toEqual([]);
+    const { access_token: token } = await service.login(email);
+    expect((await service.ask('GET', '/passkeys', { token })).body.passkeys).toEqual([]);
   }
 });
 
@@ -237,14 +236,14 @@ test('the second click of a double click does nothing, whatever the first one pu
 const openDevice = async () => {
   const page = await newPage(phone);
   const token = await signedIn(page, service.url, newAddress());
-  const device = await startDevice(service.url);
+  const device = await startDevice(service);
   return { page, token, device };
 };
 
 describe.each([
-  ['approving', 'Approve', 'Approved', 'tokens'],
-  ['denying', 'Deny', 'Denied', 'access_denied'],
-] as const)('%s a device', (_, decision, done, outcome) => {
+  ['approving', 'Approve', 'Approved', '200'],
+  ['denying', 'Deny', 'Denied', '400 access_denied'],
+] as const)('%s a device', (_, decision, done, polled) => {
   test('recovers from two lost connections, runs once for two clicks, and not again after a reload', async () => {
     const { page, device } = await openDevice();
     const changes = changesBy(page.context());
@@ -264,7 +263,7 @@ describe.each([
     await clickTwice(page, decision);
     await titled(page, done);
     expect(changes.filter((one) => /approve|deny/.test(one))).toHaveLength(1);
-    expect(await pollDevice(service.url, device)).toBe(outcome);
+    expect(outcome(await pollDevice(service, device))).toBe(polled);
     await page.reload();
     await titled(page, done);
     expect(changes.filter((one) => /approve|deny/.test(one))).toHaveLength(1);
@@ -275,7 +274,7 @@ test('a session that ends before the code lookup or the decision leads to signin
   const { page, token, device } = await openDevice();
   await page.goto(`${service.url}/device`);
   await page.getByLabel('Code from your device').fill(device.user_code);
-  await request(service.url, 'POST', '/revoke', { token });
+  await service.ask('POST', '/revoke', { token });
   await button(page, 'Continue').click();
   await page.waitForURL(/\/login\?next=/);
   await page.getByText('A device is waiting with this code').waitFor();
@@ -283,16 +282,16 @@ test('a session that ends before the code lookup or the decision leads to signin
   const email = newAddress();
   await signInHere(page, service.url, email);
   await titled(page, 'Let this device sign in as you?');
-  const { access_token } = await loginByMail(service.url, email);
-  await request(service.url, 'POST', '/revoke', { token: access_token });
+  const { access_token } = await service.login(email);
+  await service.ask('POST', '/revoke', { token: access_token });
   await button(page, 'Approve').click();
   await page.waitForURL(/\/login\?next=/);
   expect(new URL(page.url()).searchParams.get('next')).toContain(device.user_code);
-  expect(await pollDevice(service.url, device)).toBe('authorization_pending');
+  expect(outcome(await pollDevice(service, device))).toBe('400 authorization_pending');
 });
 
 test('a device that one user reviews is neither looked up, approved nor denied as another user', async () => {
-  const device = await startDevice(service.url);
+  const device = await startDevice(service);
   const [looking, since] = [newAddress(), newAddress()];
   const page = await newPage();
   await giveSession(page, service.url, looking);
@@ -310,7 +309,7 @@ test('a device that one user reviews is neither looked up, approved nor denied a
   await expectAndDismissDialog(review, since);
   await pressed(review, 'Deny');
   await otherUserDialog(review).getByText(since).waitFor();
-  expect(await pollDevice(service.url, device)).toBe('authorization_pending');
+  expect(outcome(await pollDevice(service, device))).toBe('400 authorization_pending');
   await otherUserDialog(review).getByRole('button', { name: 'Reload page' }).click();
   await review.getByText(`Signed in as ${since}`).waitFor();
 });

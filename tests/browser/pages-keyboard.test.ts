@@ -3,19 +3,19 @@
 
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
+import { outcome } from '#support/account.ts';
 import { newPage } from '#support/browser.ts';
-import { codeIn, linkTokenIn, mailTo, request } from '#support/http.ts';
-import { service } from '#support/page-service.ts';
+import { service } from '#support/common-service.ts';
+import { pollDevice, startDevice } from '#support/devices.ts';
+import { codeIn, linkTokenIn, mailTo } from '#support/http.ts';
 import {
   alerted,
   giveAuthenticator,
   headed,
   linkTo,
   newAddress,
-  pollDevice,
   signedIn,
   signIn,
-  startDevice,
   tabTo,
 } from '#support/people.ts';
 import { focusIn } from '#support/tree.ts';
@@ -87,7 +87,7 @@ test('a keyboard user signs in with the emailed code, and with the link in the s
     await atAccount(page);
     await page.context().close();
   }
-  await request(service.url, 'POST', '/magic_link', { json: { email } });
+  await service.ask('POST', '/magic_link', { json: { email } });
   const elsewhere = await newPage();
   await elsewhere.goto(link(await mailTo(service.url, email, 2)));
   await enter(elsewhere, 'Email address', newAddress());
@@ -98,18 +98,18 @@ test('a keyboard user signs in with the emailed code, and with the link in the s
 
 test('a keyboard user approves a device, adds a passkey, signs out, and signs in with it to deny another device', async () => {
   const { page } = await openAccount();
-  const device = await startDevice(service.url);
+  const device = await startDevice(service);
   await page.goto(`${service.url}/device`);
   await enter(page, 'Code from your device', device.user_code.toLowerCase());
   await focusGoesTo(page, 'heading "Let this device sign in as you?"');
   await press(page, 'Approve', 'heading "Approved"', 'Space');
-  expect(await pollDevice(service.url, device)).toBe('tokens');
+  expect(outcome(await pollDevice(service, device))).toBe('200');
 
   await page.goto(`${service.url}/account`);
   await press(page, 'Add a passkey', 'heading "Passkeys"', 'Space');
   await press(page, 'Sign out');
   await isToldOnce(page, "You're signed out.");
-  await page.goto((await startDevice(service.url)).verification_uri_complete);
+  await page.goto((await startDevice(service)).verification_uri_complete);
   await page.waitForURL(/\/login\?next=/);
   await press(page, 'Sign in with a passkey', 'heading "Let this device sign in as you?"', 'Space');
   await press(page, 'Deny', 'heading "Denied"');
@@ -215,5 +215,5 @@ test('a signed-in keyboard user continues from the sign-in page or switches acco
   await alerted(page, "isn't the email address of this account");
   await enter(page, label, email.toUpperCase());
   await isToldOnce(page, 'Your account has been deleted.');
-  expect((await request(service.url, 'GET', '/me', { token })).status).toBe(401);
+  expect((await service.ask('GET', '/me', { token })).status).toBe(401);
 });

@@ -5,8 +5,8 @@
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { goOffline, newPage } from '#support/browser.ts';
-import { deviceTokens, loginByMail, mailAbout, request } from '#support/http.ts';
-import { service } from '#support/page-service.ts';
+import { service } from '#support/common-service.ts';
+import { mailAbout } from '#support/http.ts';
 import {
   alerted,
   button,
@@ -34,12 +34,12 @@ test('the page of a link drops the token when declined, keeps it in the emailed 
   const page = await newPage(phone);
   const changes = changesBy(page.context());
   const email = newAddress();
-  const own = await loginByMail(service.url, email);
-  const device = await deviceTokens(service.url, own.access_token, { device_name: 'strange laptop' });
+  const own = await service.login(email);
+  const device = await service.deviceLogin(own, { device_name: 'strange laptop' });
   const statuses = () =>
     Promise.all(
       [device, own].map(
-        async ({ access_token: token }) => (await request(service.url, 'GET', '/me', { token })).status,
+        async ({ access_token: token }) => (await service.ask('GET', '/me', { token })).status,
       ),
     );
   const link = await linkTo(service.url, email, 'A new device signed in');
@@ -132,7 +132,7 @@ test('the owner of an email change confirms it with one click', async () => {
   const page = await newPage(phone);
   const [email, wanted] = [newAddress(), newAddress()];
   const token = await signedIn(page, service.url, email);
-  await request(service.url, 'POST', '/me/email', { token, json: { email: wanted } });
+  await service.ask('POST', '/me/email', { token, json: { email: wanted } });
   await page.goto(await linkTo(service.url, wanted, 'Confirm your new address'));
   await page.getByText(`will change from ${email} to ${wanted}`).waitFor();
   expect(await page.getByRole('textbox').count()).toBe(0);

@@ -4,8 +4,8 @@
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { newPage, pauseClock } from '#support/browser.ts';
-import { codeIn, mailTo, request } from '#support/http.ts';
-import { service } from '#support/page-service.ts';
+import { service } from '#support/common-service.ts';
+import { codeIn, mailTo } from '#support/http.ts';
 import {
   alerted,
   button,
@@ -161,7 +161,7 @@ test('with cookies disabled, says so before requesting an email, using a passkey
     expect(await addressIn(page).inputValue()).toBe('ada@example.com');
   }
   const email = newAddress();
-  await request(service.url, 'POST', '/magic_link', { json: { email } });
+  await service.ask('POST', '/magic_link', { json: { email } });
   const link = await signInLink(service.url, email);
   await page.goto(link);
   await addressIn(page).fill(email);

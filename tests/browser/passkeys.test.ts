@@ -3,10 +3,9 @@
 import { expect, test } from 'bun:test';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Page } from 'playwright-core';
+import { newPasskey } from '#support/account.ts';
 import { newPage } from '#support/browser.ts';
-import { loginByMail } from '#support/http.ts';
-import { service } from '#support/page-service.ts';
-import { registerPasskey } from '#support/passkeys.ts';
+import { service } from '#support/common-service.ts';
 import {
   addAuthenticator,
   alerted,
@@ -273,8 +272,8 @@ test('the browser keeps no passkey that the service refused to register, not eve
 
   await page.unrouteAll();
   // Added without this page knowing, as if from other devices.
-  const { access_token } = await loginByMail(service.url, email);
-  for (let n = 0; n < fieldLimits.passkeys; n++) await registerPasskey(service.url, access_token);
+  const { access_token } = await service.login(email);
+  for (let n = 0; n < fieldLimits.passkeys; n++) await newPasskey(service, { access_token });
   const tooMany = `the limit of ${fieldLimits.passkeys} passkeys`;
   await add(tooMany);
   expect(await items(page).count()).toBe(fieldLimits.passkeys);

@@ -3,8 +3,9 @@
 
 import { expect, test } from 'bun:test';
 import { newPage } from '#support/browser.ts';
+import { startDevice } from '#support/devices.ts';
 import { codeIn } from '#support/http.ts';
-import { button, headed, pressed, startDevice } from '#support/people.ts';
+import { button, headed, pressed } from '#support/people.ts';
 import { startService } from '#support/service.ts';
 import { shared } from '#support/shared.ts';
 import { plainText, startSmtp } from '#support/smtp.ts';
@@ -39,7 +40,7 @@ test('a user signs in with the code from an email, changes the account and appro
   await pressed(page, 'Save');
   await page.locator('#profile-name').getByText('Ada Lovelace').waitFor();
 
-  const { user_code } = await startDevice(service.url);
+  const { user_code } = await startDevice(service);
   await page.goto(`${address}/device?user_code=${user_code}`);
   await pressed(page, 'Approve');
   await page.getByText('Waiting for your device').waitFor();

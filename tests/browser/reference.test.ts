@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test';
 import type { BrowserContextOptions } from 'playwright-core';
 import { newPage, pauseClock } from '#support/browser.ts';
-import { service } from '#support/page-service.ts';
+import { service } from '#support/common-service.ts';
 
 const sizes = [
   { width: 1280, height: 900 },

@@ -3,8 +3,9 @@
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { newPage, untilLoaded } from '#support/browser.ts';
-import { service } from '#support/page-service.ts';
-import { signIn, startDevice } from '#support/people.ts';
+import { service } from '#support/common-service.ts';
+import { startDevice } from '#support/devices.ts';
+import { signIn } from '#support/people.ts';
 import { changeStore } from '#support/service.ts';
 
 const inNewYork = { locale: 'en-US', timezoneId: 'America/New_York' };
@@ -45,7 +46,7 @@ test('pages follow the profile at once when it is saved, and the browser without
   allMatch(await timesOn(page), indian);
   await page.reload();
   allMatch(await timesOn(page), indian);
-  const { verification_uri_complete: link } = await startDevice(service.url);
+  const { verification_uri_complete: link } = await startDevice(service);
   await page.goto(link);
   expect((await timesOn(page))[0]).toMatch(indian);
   const expires = page.locator('#expires time');

@@ -2,10 +2,9 @@
 
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
+import { newPasskey } from '#support/account.ts';
 import { newPage } from '#support/browser.ts';
-import { loginByMail } from '#support/http.ts';
-import { service } from '#support/page-service.ts';
-import { addPasskeyAt, registerPasskey } from '#support/passkeys.ts';
+import { service } from '#support/common-service.ts';
 import { addAuthenticator, giveSession, newAddress, phone } from '#support/people.ts';
 import { startProgram } from '#support/program.ts';
 import { shared } from '#support/shared.ts';
@@ -17,11 +16,11 @@ const program = shared(async () => startProgram());
 /** A signed-in browser with an authenticator, which has the passkey of the account or of another one. */
 async function person(options: object = {}, holdsOwn = true) {
   const email = newAddress();
-  const { access_token: token } = await loginByMail(service.url, email);
-  const own = await registerPasskey(service.url, token);
+  const { access_token: token } = await service.login(email);
+  const own = await newPasskey(service, { access_token: token });
   const page = await newPage(options);
   const authenticator = await addAuthenticator(page);
-  await authenticator.take(holdsOwn ? own : await addPasskeyAt(service.url, newAddress()));
+  await authenticator.take(holdsOwn ? own : await newPasskey(service, await service.login(newAddress())));
   await giveSession(page, service.url, email);
   return { page, token, ...authenticator };
 }

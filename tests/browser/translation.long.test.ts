@@ -4,9 +4,9 @@
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { newPage } from '#support/browser.ts';
-import { request } from '#support/http.ts';
-import { service } from '#support/page-service.ts';
-import { newAddress, signIn, startDevice } from '#support/people.ts';
+import { service } from '#support/common-service.ts';
+import { startDevice } from '#support/devices.ts';
+import { newAddress, signIn } from '#support/people.ts';
 
 async function translatedPage(): Promise<Page> {
   const page = await newPage();
@@ -35,7 +35,7 @@ async function translatedPage(): Promise<Page> {
 test('the device page moves on, and leaves nothing of what it showed before', async () => {
   const page = await translatedPage();
   await signIn(page, service.url, newAddress());
-  const { device_code, user_code } = await startDevice(service.url);
+  const { device_code, user_code } = await startDevice(service);
   await page.goto(`${service.url}/device`);
   await page.getByLabel('Code from your device').fill('BCDF-GHJK');
   await page.getByRole('button', { name: 'Continue' }).click();
@@ -46,7 +46,7 @@ test('the device page moves on, and leaves nothing of what it showed before', as
   await page.getByRole('button', { name: 'Approve' }).click();
   await page.getByText('Waiting for your device').waitFor();
   const json = { device_code };
-  expect((await request(service.url, 'POST', '/token', { json })).status).toBe(200);
+  expect((await service.ask('POST', '/token', { json })).status).toBe(200);
   await page.getByText('Your device is signed in').waitFor();
   expect(await page.locator('main').innerText()).not.toMatch(/Waiting|Continue|Approve |Deny|No device/);
 });

@@ -28,7 +28,6 @@ import {
   storeLogin,
 } from '#support/cli.ts';
 import { codeOf } from '#support/client.ts';
-import { request } from '#support/http.ts';
 import { ended, launch, type Outcome, registerService, startService } from '#support/service.ts';
 import { shared } from '#support/shared.ts';
 import { openTerminal, type Terminal } from '#support/terminal.ts';
@@ -53,7 +52,7 @@ const tokenIn = (env: Record<string, string>, ...args: string[]): Promise<Outcom
   latchkey(newHome(env), 'token', ...args);
 
 const statusOf = async (token: string): Promise<number> =>
-  (await request(service.url, 'GET', '/me', { token })).status;
+  (await service.ask('GET', '/me', { token })).status;
 /** Runs a program in a terminal that asks about it. */
 const askAbout = (...command: string[]): Terminal =>
   openTerminal(home, [program, 'agent', 'run', '--ask', '--', ...command]);

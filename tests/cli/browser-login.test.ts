@@ -4,14 +4,11 @@ import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { newPage } from '#support/browser.ts';
 import { addCommand, type Home, latchkey, newHome, program } from '#support/cli.ts';
-import { loginByMail, request } from '#support/http.ts';
+import { service } from '#support/common-service.ts';
 import { signedIn } from '#support/people.ts';
-import { startService } from '#support/service.ts';
-import { shared } from '#support/shared.ts';
 import { openTerminal, type Terminal } from '#support/terminal.ts';
 import { until } from '#support/until.ts';
 
-const service = shared(() => startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } }));
 const overSsh = { SSH_CONNECTION: '192.0.2.1 1 192.0.2.2 22' };
 
 /** A machine with a screen, whose browser only writes down what it is to open. */
@@ -37,11 +34,11 @@ const linkOf = async (terminal: Terminal): Promise<URL> =>
 
 /** Comes back as the page of the service does after this person's approval. */
 async function comeBack(link: URL, email: string): Promise<Response> {
-  const { access_token: token } = await loginByMail(service.url, email);
+  const { access_token: token } = await service.login(email);
   const asked = Object.fromEntries(link.searchParams);
-  const { scope } = (await request(service.url, 'POST', '/authorize/verify', { json: asked, token })).body;
+  const { scope } = (await service.ask('POST', '/authorize/verify', { json: asked, token })).body;
   const json = { ...asked, scope };
-  const { body } = await request(service.url, 'POST', '/authorize/approve', { json, token });
+  const { body } = await service.ask('POST', '/authorize/approve', { json, token });
   const { action, fields } = body.form_post;
   return fetch(action, { method: 'POST', body: new URLSearchParams(fields) });
 }
@@ -54,7 +51,7 @@ const expectSignedIn = async (home: Home, terminal: Terminal, email: string) => 
 
 test('a terminal on a machine with a browser opens it, and takes the approval by one click in it, whose tab then can be closed', async () => {
   const page = await newPage();
-  await signedIn(page, service.url, 'ada@example.com');
+  await signedIn(page, service.url, 'clicks@example.com');
   const { home, login, opened } = machine();
   const terminal = login('--device-name', 'workshop');
   const link = await linkOf(terminal);
@@ -65,7 +62,7 @@ test('a terminal on a machine with a browser opens it, and takes the approval by
   await page.locator('#approve[aria-disabled=false]').click();
   await page.getByText('You can close this tab').waitFor();
   expect(page.url()).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{22}$/);
-  await expectSignedIn(home, terminal, 'ada@example.com');
+  await expectSignedIn(home, terminal, 'clicks@example.com');
   await isOpened(opened, `${link.href}|`);
 });
 

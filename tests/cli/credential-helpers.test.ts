@@ -5,12 +5,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { newCertificate } from '#support/certificate.ts';
 import { type Home, listener, newHome, runIn, storeLogin } from '#support/cli.ts';
+import { service } from '#support/common-service.ts';
 import { codeBlocks } from '#support/guides.ts';
-import { request } from '#support/http.ts';
-import { startService } from '#support/service.ts';
-import { shared } from '#support/shared.ts';
 
-const service = shared(() => startService());
 let home: Home;
 
 beforeAll(async () => {
@@ -20,7 +17,7 @@ beforeAll(async () => {
 
 /** Expects a token of a run that sees the profile and no address. */
 async function expectLimited(token: string): Promise<void> {
-  const { status, body } = await request(service.url, 'GET', '/me', { token });
+  const { status, body } = await service.ask('GET', '/me', { token });
   expect([status, body.email]).toEqual([200, undefined]);
 }
 

@@ -4,11 +4,9 @@ import { expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { latchkey, latchkeyProcess, loginAs, newHome, program, runIn, storeLogin } from '#support/cli.ts';
+import { service } from '#support/common-service.ts';
 import { hasSecretService, startFakeSecretService, startSecretService } from '#support/secret-service.ts';
-import { startService, temporaryDirectory } from '#support/service.ts';
-import { shared } from '#support/shared.ts';
-
-const service = shared(() => startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } }));
+import { temporaryDirectory } from '#support/service.ts';
 
 test.skipIf(process.platform !== 'linux')(
   'a keychain that is locked is never taken for an absent login',

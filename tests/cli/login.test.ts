@@ -20,13 +20,9 @@ import {
   storeOf,
   userCodeIn,
 } from '#support/cli.ts';
-import { loginByMail, request } from '#support/http.ts';
+import { service } from '#support/common-service.ts';
 import { newAddress } from '#support/people.ts';
-import { startService } from '#support/service.ts';
-import { shared } from '#support/shared.ts';
 import { withoutRootsPowers } from '#support/worker.ts';
-
-const service = shared(() => startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } }));
 
 test('a session that cannot be stored is ended at the server, and the former one stays', async () => {
   const home = newHome({ LATCHKEY_SERVER: service.url });
@@ -58,7 +54,7 @@ test('a login succeeds even if the server does not say who signed in', async () 
   expect({ code, stdout }).toEqual({ code: 0, stdout: `Signed in to ${shaky.url}.\n` });
   expect(stderr).toContain('Run `latchkey whoami` to ask again.');
   const token = (await latchkey(home, 'token')).stdout.trim();
-  expect((await request(service.url, 'GET', '/me', { token })).body.email).toBe('shaky@example.com');
+  expect((await service.ask('GET', '/me', { token })).body.email).toBe('shaky@example.com');
 });
 
 describe('Ctrl-C', () => {
@@ -104,14 +100,14 @@ describe('Ctrl-C', () => {
     [['SIGHUP', 'SIGTERM', 'SIGINT']],
   ])('%j leaves no code that can still be approved', async (signals) => {
     const home = newHome({ LATCHKEY_SERVER: service.url });
-    const { access_token: token } = await loginByMail(service.url, 'late@example.com');
+    const { access_token: token } = await service.login('late@example.com');
     const { code, stderr } = await runIn(home, [program, 'login'], (text, running) => {
       if (text.endsWith('Waiting for your approval.\n')) for (const signal of signals) running.kill(signal);
     });
     expect(code).toBe(130);
     expect(stderr).toEndWith('latchkey: Login cancelled. Nothing was changed.\n');
     const json = { user_code: userCodeIn(stderr) };
-    const { status, body } = await request(service.url, 'POST', '/device/approve', { json, token });
+    const { status, body } = await service.ask('POST', '/device/approve', { json, token });
     expect([status, body.error]).toEqual([400, 'invalid_grant']);
   });
 

@@ -4,11 +4,7 @@ import { expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { latchkeyProcess, listener, makeHostile, newHome, program, runIn, storeLogin } from '#support/cli.ts';
-import { loginByMail } from '#support/http.ts';
-import { startService } from '#support/service.ts';
-import { shared } from '#support/shared.ts';
-
-const service = shared(() => startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } }));
+import { service } from '#support/common-service.ts';
 
 test('neither .env nor any code in the current directory has any effect', async () => {
   const home = newHome();
@@ -28,7 +24,7 @@ test.skipIf(process.getuid?.() !== 0)(
     const stranger = ['setpriv', '--reuid=54321', '--regid=54321', '--clear-groups', program];
     const run = (extra: Record<string, string>, ...args: string[]) =>
       runIn({ path: '/', env: { ...homeless, ...extra } }, [...stranger, ...args]);
-    const { access_token: LATCHKEY_TOKEN } = await loginByMail(service.url, 'homeless@example.com');
+    const { access_token: LATCHKEY_TOKEN } = await service.login('homeless@example.com');
     expect((await run({}, '--version')).code).toBe(0);
     expect((await run({}, 'help', 'login')).code).toBe(0);
     expect((await run({ LATCHKEY_TOKEN }, 'whoami')).stdout).toContain('homeless@example.com');

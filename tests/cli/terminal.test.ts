@@ -12,12 +12,10 @@ import {
   proxyTo,
   storeLogin,
 } from '#support/cli.ts';
+import { service } from '#support/common-service.ts';
 import { mailTo } from '#support/http.ts';
-import { serverProgram, startService } from '#support/service.ts';
-import { shared } from '#support/shared.ts';
+import { serverProgram } from '#support/service.ts';
 import { openTerminal, type Terminal, terminalColumns } from '#support/terminal.ts';
-
-const service = shared(() => startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } }));
 
 const inTerminal = (
   home: Home,
@@ -37,21 +35,21 @@ test('a login in a terminal is approved in a browser that shows the same code', 
   const page = await newPage();
   await page.goto(link);
   await page.waitForURL(/\/login\?next=/);
-  await page.getByLabel('Email address').fill('ada@example.com');
+  await page.getByLabel('Email address').fill('workshop@example.com');
   await page.getByRole('button', { name: 'Email me a link' }).click();
   await page.getByRole('heading', { name: 'Check your email' }).waitFor();
-  const { text } = await mailTo(service.url, 'ada@example.com');
+  const { text } = await mailTo(service.url, 'workshop@example.com');
   await page.goto(/^http\S+#token=\S+$/m.exec(text)?.[0] ?? '');
-  await page.getByRole('button', { name: 'Sign in as ada@example.com' }).click();
+  await page.getByRole('button', { name: 'Sign in as workshop@example.com' }).click();
   await page.getByRole('heading', { name: 'Let this device sign in as you?' }).waitFor();
   expect(await page.locator('#shown-code').innerText()).toBe(code);
   expect(await page.locator('#device-name').innerText()).toContain('workshop');
   await page.getByRole('button', { name: 'Approve' }).click();
 
   expect(await terminal.exited).toBe(0);
-  expect(terminal.screen()).toEndWith(`Signed in to ${service.url} as ada@example.com.\r\n`);
+  expect(terminal.screen()).toEndWith(`Signed in to ${service.url} as workshop@example.com.\r\n`);
   const whoami = await latchkey(home, 'whoami', '--json', '--server', service.url);
-  expect(JSON.parse(whoami.stdout).email).toBe('ada@example.com');
+  expect(JSON.parse(whoami.stdout).email).toBe('workshop@example.com');
 });
 
 const drawing = /^[█▀▄ ]+$/;

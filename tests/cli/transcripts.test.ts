@@ -1,23 +1,16 @@
 // Runs the commands of every file in tests/cli/transcripts against a real service and compares their output.
 // `bun tests/support/renew-transcripts.ts` rewrites the files; read the difference before you commit it.
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Scene, setScene } from '#support/scene.ts';
+import { setScene } from '#support/scene.ts';
+import { shared } from '#support/shared.ts';
 import { play } from '#support/transcript.ts';
 
 const folder = join(import.meta.dir, 'transcripts');
 
-let scene: Scene;
-
-beforeAll(async () => {
-  scene = await setScene();
-});
-
-afterAll(async () => {
-  await scene.end();
-});
+const scene = shared(setScene);
 
 describe('the command line behaves as written in', () => {
   for (const name of readdirSync(folder).filter((file) => file.endsWith('.txt'))) {

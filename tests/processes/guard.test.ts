@@ -6,7 +6,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { examples, startExample } from '#support/example.ts';
 import { codeBlocks, exampleText } from '#support/guides.ts';
-import { apiAt, deviceTokens, loginByMail } from '#support/http.ts';
+import { apiAt, loginByMail } from '#support/http.ts';
 import { findNode } from '#support/node.ts';
 import { operatorOn, registerService, startService } from '#support/service.ts';
 import { shared } from '#support/shared.ts';
@@ -74,7 +74,7 @@ test(`the guide begins with a whole service of at most ${maxGuideLines} lines, a
 });
 
 /** The access token of a recent sign-in, which may do everything. */
-const recentToken = async (): Promise<string> => (await loginByMail(service.url, owner)).access_token;
+const recentToken = async (): Promise<string> => (await service.login(owner)).access_token;
 
 /** The organizations as a service sees them. */
 const organizations = ['personal', 'acme', 'bolt'].map((slug) => ({
@@ -85,7 +85,7 @@ const organizations = ['personal', 'acme', 'bolt'].map((slug) => ({
 
 /** The access token of a device, which is never a recent sign-in. Without a scope it may do everything. */
 async function deviceToken(scope?: string): Promise<string> {
-  return (await deviceTokens(service.url, await recentToken(), { scope })).access_token;
+  return (await service.deviceLogin(await service.login(owner), { scope })).access_token;
 }
 
 async function ask(url: string, method: string, path: string, token?: string) {

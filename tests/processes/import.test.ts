@@ -4,9 +4,9 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import { createPublicKey, randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { passkeyLogin } from '#support/account.ts';
 import { base64url, coseKey, createAuthenticator, flag } from '#support/authenticator.ts';
 import { apiAt, loginByMail, request } from '#support/http.ts';
-import { loginByPasskey } from '#support/passkeys.ts';
 import { linesIn, operatorOn, startService, temporaryDirectory } from '#support/service.ts';
 import { shared } from '#support/shared.ts';
 
@@ -66,7 +66,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       expect(await importing([ada])).toMatchObject({ code: 0, stdout: summary });
       expect(await (await fetch(`${service.url}/dev/mailbox.json`)).text()).not.toContain('Ada@example.com');
 
-      const { access_token: token } = await loginByPasskey(service.url, authenticator);
+      const { access_token: token } = (await passkeyLogin(service, authenticator)).body;
       const me = await request(service.url, 'GET', '/me', { token });
       expect(me.body).toMatchObject({ email: 'Ada@example.com', name: 'Ada Lovelace' });
       const { access_token } = await loginByMail(service.url, 'ada@example.com');
@@ -157,7 +157,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       ]);
       expect([code, stderr]).toEqual([1, expect.stringContaining(`${refused.length} lines were refused.`)]);
       expect(await accounts('refused@')).toEqual([]);
-      await loginByPasskey(service.url, mine.authenticator);
+      await passkeyLogin(service, mine.authenticator);
       await operatorOn(service.env).refused(
         ['users', 'import', directory],
         1,

@@ -3,9 +3,9 @@
 import { describe, expect, test } from 'bun:test';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { newPasskey } from '#support/account.ts';
 import { loginByMail, request } from '#support/http.ts';
 import { processDialects } from '#support/long.ts';
-import { addPasskeyAt } from '#support/passkeys.ts';
 import { linesIn, operatorOn, runOperator, startService, temporaryDirectory } from '#support/service.ts';
 import { shared } from '#support/shared.ts';
 
@@ -86,7 +86,7 @@ for (const dialect of processDialects) {
           ...{ disabled: false, created_at: expect.stringMatching(/Z$/) },
         },
       ]);
-      await addPasskeyAt(service.url, 'grace@example.net');
+      await newPasskey(service, await service.login('grace@example.net'));
       const sessions = linesIn(await done('users', 'sessions', 'GRACE@example.net'));
       expect(sessions[0]).toMatch(
         /^ID +NAME +SIGNED IN WITH +IP ADDRESS +STARTED \(UTC\) +LAST USED \(UTC\) +SCOPE$/,

@@ -6,13 +6,13 @@ import { basename, dirname, join } from 'node:path';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { $, spawnSync } from 'bun';
 import { publint } from 'publint';
+import { newPasskey, passkeyLogin } from '#support/account.ts';
 import { newPage } from '#support/browser.ts';
 import { approving, decide, expireAccessToken, listener, newHome, runIn } from '#support/cli.ts';
 import type { SuiteOptions } from '#support/client-suite.ts';
 import { followInstalling } from '#support/guides.ts';
 import { loginByMail } from '#support/http.ts';
 import { nodes } from '#support/node.ts';
-import { addPasskeyAt, loginByPasskey } from '#support/passkeys.ts';
 import { registerService, startService, type TestService, temporaryDirectory } from '#support/service.ts';
 import { until, waitTimeoutMs } from '#support/until.ts';
 import { linesOf } from '#support/worker.ts';
@@ -294,8 +294,8 @@ describe('the package of the service', () => {
   test('serves the pages, signs in by email and passkey, and names the command line as it is installed', async () => {
     const packed = await startService({ program: [program], env: { PATH: withBun() } });
     expect((await fetch(`${packed.url}/login`)).status).toBe(200);
-    const passkey = await addPasskeyAt(packed.url, 'packed@example.com');
-    expect(await loginByPasskey(packed.url, passkey)).toHaveProperty('access_token');
+    const passkey = await newPasskey(packed, await packed.login('packed@example.com'));
+    expect((await passkeyLogin(packed, passkey)).body).toHaveProperty('access_token');
     expect(await packed.stop()).toBe(0);
     const banner = packed.stderr();
     expect(banner).toMatch(/Terminal: latchkey login --server http:\/\/localhost:\d+\n/);

@@ -2,7 +2,8 @@
 
 import { expect } from 'bun:test';
 import { readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
-import type { Answer, Ask, Mail, TestApp, Tokens } from './app.ts';
+import type { Mail, TestApp, Tokens } from './app.ts';
+import type { Answer, Ask } from './ask.ts';
 import {
   type Authenticator,
   type AuthenticatorOptions,
@@ -10,13 +11,14 @@ import {
   createAuthenticator,
   type RequestOptions,
 } from './authenticator.ts';
+import type { Access, Service } from './driver.ts';
 
 /** A response in short: `204`, or `409 conflict`. */
 export const outcome = ({ status, body }: Answer): string =>
   body?.error ? `${status} ${body.error}` : String(status);
 
-export const newAuthenticator = (app: TestApp, options: Partial<AuthenticatorOptions> = {}): Authenticator =>
-  createAuthenticator({ origin: app.ctx.config.baseUrl, ...options });
+export const newAuthenticator = (app: Service, options: Partial<AuthenticatorOptions> = {}): Authenticator =>
+  createAuthenticator({ origin: app.url, ...options });
 
 let addresses = 0;
 
@@ -26,12 +28,6 @@ export const newAddress = (): string => `person-${addresses++}@example.com`;
 /** The headers of a request that a page of the service sends. */
 export const sameOrigin = { 'Sec-Fetch-Site': 'same-origin' };
 
-/** Requests a sign-in mail; returns the token of its link. */
-export async function linkTokenFor(app: TestApp, email: string): Promise<string> {
-  await app.api.call('requestMagicLink', { body: { email } });
-  return (await app.mails()).find(({ to, token }) => to === email && token)?.token ?? '';
-}
-
 /** Where a sign-in comes from, and whether it starts a session in a cookie. */
 interface SignInOptions extends Pick<Ask, 'peer' | 'headers' | 'cookie'> {
   readonly session?: 'cookie';
@@ -39,11 +35,11 @@ interface SignInOptions extends Pick<Ask, 'peer' | 'headers' | 'cookie'> {
 
 /** Signs in by mail; returns the response, which tests may also expect to be a refusal. */
 export async function signInByMail(
-  app: TestApp,
+  app: Service,
   email: string,
   { session, ...sent }: SignInOptions = {},
 ): Promise<Answer> {
-  const token = await linkTokenFor(app, email);
+  const token = await app.linkTokenFor(email);
   const query = session === undefined ? '' : `?session=${session}`;
   return app.ask('POST', `/magic_link/verify${query}`, { ...sent, json: { token } });
 }
@@ -56,15 +52,15 @@ export const sessionCookieIn = ({ headers }: Answer): string =>
     ?.split(';')[0] ?? '';
 
 /** Signs in by mail as a page of the service does; returns the session cookie. */
-export async function cookieByMail(app: TestApp, email: string, cookie?: string): Promise<string> {
+export async function cookieByMail(app: Service, email: string, cookie?: string): Promise<string> {
   const options = { headers: sameOrigin, session: 'cookie', ...(cookie ? { cookie } : {}) } as const;
   return sessionCookieIn(await signInByMail(app, email, options));
 }
 
 /** Adds a passkey to the account that the tokens belong to. */
 export async function addPasskey(
-  app: TestApp,
-  tokens: Pick<Tokens, 'access_token'>,
+  app: Service,
+  tokens: Access,
   authenticator: Authenticator,
   name = 'key',
 ): Promise<Answer> {
@@ -74,8 +70,16 @@ export async function addPasskey(
   return postRegistration(app, tokens, { ...authenticator.create(challenge.body), name });
 }
 
+/** Adds a passkey of a new authenticator, which the service names unless `name` does. */
+export async function newPasskey(app: Service, tokens: Access, name?: string): Promise<Authenticator> {
+  const authenticator = newAuthenticator(app);
+  const created = authenticator.create(await creationOptions(app, tokens));
+  expect((await postRegistration(app, tokens, { ...created, name })).status).toBe(201);
+  return authenticator;
+}
+
 /** Signs in with a passkey. */
-export async function passkeyLogin(app: TestApp, authenticator: Authenticator): Promise<Answer> {
+export async function passkeyLogin(app: Service, authenticator: Authenticator): Promise<Answer> {
   const challenge = await app.ask('POST', '/passkey/login/challenge');
   return challenge.status === 200 ? postSignIn(app, authenticator.get(challenge.body)) : challenge;
 }
@@ -83,26 +87,26 @@ export async function passkeyLogin(app: TestApp, authenticator: Authenticator): 
 // The requests of passkey ceremonies, raw, for what the service must refuse.
 
 export const creationOptions = async (
-  app: TestApp,
-  { access_token: token }: Tokens,
+  app: Service,
+  { access_token: token }: Access,
 ): Promise<CreationOptions> => (await app.ask('POST', '/passkey/register/challenge', { token })).body;
 
-export const requestOptions = async (app: TestApp): Promise<RequestOptions> =>
+export const requestOptions = async (app: Service): Promise<RequestOptions> =>
   (await app.ask('POST', '/passkey/login/challenge')).body;
 
 /** Registers what an authenticator has created. */
 export const postRegistration = (
-  app: TestApp,
-  { access_token: token }: Pick<Tokens, 'access_token'>,
+  app: Service,
+  { access_token: token }: Access,
   json: unknown,
 ): Promise<Answer> => app.ask('POST', '/passkey/register', { token, json });
 
 /** Signs in with what an authenticator has signed. */
-export const postSignIn = (app: TestApp, json: unknown, ask: Ask = {}): Promise<Answer> =>
+export const postSignIn = (app: Service, json: unknown, ask: Ask = {}): Promise<Answer> =>
   app.ask('POST', '/passkey/login', { ...ask, json });
 
 /** Adds a passkey and signs in with it. */
-export async function throughPasskey(app: TestApp, login: Tokens, name = 'key') {
+export async function throughPasskey(app: Service, login: Access, name = 'key') {
   const authenticator = newAuthenticator(app);
   const added = await addPasskey(app, login, authenticator, name);
   expect(added.status).toBe(201);
@@ -112,10 +116,8 @@ export async function throughPasskey(app: TestApp, login: Tokens, name = 'key') 
 }
 
 /** Whether the service accepts the access token. */
-export const isLive = async (
-  app: TestApp,
-  { access_token: token }: Pick<Tokens, 'access_token'>,
-): Promise<boolean> => (await app.ask('GET', '/me', { token })).status === 200;
+export const isLive = async (app: Service, { access_token: token }: Access): Promise<boolean> =>
+  (await app.ask('GET', '/me', { token })).status === 200;
 
 export const subjects = {
   newDevice: 'A new device signed in to your Latchkey account',

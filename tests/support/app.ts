@@ -1,11 +1,9 @@
-// The service in this process, on a real database, with a clock that tests can advance. Sign-ins that must succeed go
-// through the SDK, the service's first user; `ask` sends raw requests, for what the wire must refuse.
+// The service in this process, on a real database, with a clock that tests can advance.
 
 import { describe } from 'bun:test';
 import { createApi } from '@latchkey/client/api';
-import { type DeviceLoginOptions, startDeviceLogin } from '@latchkey/client/device-login';
 import type { ServiceRight } from '@latchkey/contract/scopes';
-import { type TokenSet, tokenSet } from '@latchkey/contract/tokens';
+import type { TokenSet } from '@latchkey/contract/tokens';
 import { createApp, sweepsOf, templates } from '../../packages/server/src/app.ts';
 import { createContext } from '../../packages/server/src/create-context.ts';
 import type { Config } from '../../packages/server/src/platform/config/config.ts';
@@ -28,6 +26,7 @@ import { type Answer, type Ask, answerOf, requestFor } from './ask.ts';
 import { type Borrower, borrowPostgres } from './borrowed-postgres.ts';
 import { closeAtTestEnd } from './cleanup.ts';
 import { type Document, deviations, requireNone } from './conformance.ts';
+import { driverOf } from './driver.ts';
 import { codeIn, linkTokenIn } from './http.ts';
 import { withLockOrder } from './lock-order.ts';
 import { newDatabase } from './new-database.ts';
@@ -48,9 +47,6 @@ export interface Mail {
 }
 
 export type Tokens = TokenSet;
-
-/** What the tokens of a device may do. */
-type DeviceAccess = Pick<DeviceLoginOptions, 'scope' | 'resource'>;
 
 export type TestApp = Awaited<ReturnType<typeof openApp>>;
 
@@ -155,14 +151,13 @@ export async function openApp(
     return response;
   };
 
-  /** The SDK, as a client of this service. Its calls throw a `LatchkeyError` if they are refused. Nothing leaves the machine. */
+  /** Nothing leaves the machine. */
   const api = createApi({
     server: config.baseUrl,
     fetch: (url, init) => fetch(url, init),
     insecureHttp: true,
   });
 
-  /** Sends one raw request. A path with a leading slash is below /api/v1/auth; any other path starts at the root. */
   const ask = async (method: string, path: string, sent?: Ask): Promise<Answer> =>
     answerOf(await fetch(...requestFor(config.baseUrl, method, path, sent), sent?.peer));
 
@@ -207,20 +202,9 @@ export async function openApp(
       : (await readMailbox(ctx, templates)).map(read);
   };
 
-  /** Signs in by mail. */
-  const login = async (email = 'ada@example.com'): Promise<Tokens> => {
+  const linkTokenFor = async (email: string): Promise<string> => {
     await api.call('requestMagicLink', { body: { email } });
-    const mail = (await mails()).find(({ to, token }) => to === email && token);
-    return tokenSet.parse(await api.call('verifyMagicLink', { body: { token: mail?.token ?? '' } }));
-  };
-
-  /** Signs a program in by the device flow. `approver`: the tokens of a recent sign-in in a browser. */
-  const deviceLogin = async (approver: Tokens, access: DeviceAccess = {}): Promise<Tokens> => {
-    const clock = { now: ctx.clock, sleep: async () => {} };
-    const started = await startDeviceLogin(api, { clock, ...access });
-    const body = { user_code: started.userCode };
-    await api.call('approveDevice', { accessToken: approver.access_token, body });
-    return started.tokens();
+    return (await mails()).find(({ to, token }) => to === email && token)?.token ?? '';
   };
 
   let isClosed = false;
@@ -234,9 +218,9 @@ export async function openApp(
 
   closeAtTestEnd(close);
   return {
+    ...driverOf({ url: config.baseUrl, ask, api, linkTokenFor }),
     app,
     fetch,
-    api,
     ctx,
     get databaseUrl() {
       share();
@@ -263,10 +247,7 @@ export async function openApp(
         () => time.sleeping(seconds * 1000) >= count,
         () => `${count} waits of ${seconds} s, of which ${time.sleeping(seconds * 1000)} began`,
       ),
-    ask,
     mails,
-    login,
-    deviceLogin,
     /** The `Authorization` header of a service with a new service key and these rights. */
     serviceAuthorization: async (...rights: ServiceRight[]) =>
       (await declareService(ctx, { name: 'test service', rights })).authorization,

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { AuthorizationParameters } from '@latchkey/contract/authorize';
 import type { Answer, Ask, TestApp, Tokens } from './app.ts';
+import type { Access } from './driver.ts';
 
 export const redirectUri = 'https://app.example/callback';
 
@@ -46,19 +47,11 @@ export function responseIn({ body, text }: Answer): Record<string, string> {
 }
 
 /** Asks with the token of a browser session. */
-export const asBrowser = (
-  t: TestApp,
-  tokens: Pick<Tokens, 'access_token'>,
-  path: string,
-  json: object,
-): Promise<Answer> => t.ask('POST', `/authorize/${path}`, { token: tokens.access_token, json });
+export const asBrowser = (t: TestApp, tokens: Access, path: string, json: object): Promise<Answer> =>
+  t.ask('POST', `/authorize/${path}`, { token: tokens.access_token, json });
 
 /** Approves a request as the page does, and returns its code. */
-export async function codeFor(
-  t: TestApp,
-  tokens: Pick<Tokens, 'access_token'>,
-  request: Record<string, string>,
-): Promise<string> {
+export async function codeFor(t: TestApp, tokens: Access, request: Record<string, string>): Promise<string> {
   const verified = await asBrowser(t, tokens, 'verify', request);
   const { scope } = verified.body;
   const { code } = responseIn(await asBrowser(t, tokens, 'approve', { ...request, scope }));

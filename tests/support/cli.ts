@@ -11,7 +11,8 @@ import { readConfig } from '../../packages/cli/src/config.ts';
 import { run } from '../../packages/cli/src/program.ts';
 import { closeAtTestEnd } from './cleanup.ts';
 import { storedSession } from './client.ts';
-import { apiAt, deviceTokens, loginByMail } from './http.ts';
+import { decideDevice } from './devices.ts';
+import { apiAt, loginByMail, serviceAt } from './http.ts';
 import { ended, launch, type Outcome, temporaryDirectory, untilReady } from './service.ts';
 import { waitTimeoutMs } from './until.ts';
 
@@ -108,15 +109,18 @@ export async function decide(
   email: string,
   decision: 'approve' | 'deny' = 'approve',
 ): Promise<void> {
-  const { access_token } = await loginByMail(url, email);
-  const operation = decision === 'approve' ? 'approveDevice' : 'denyDevice';
-  await apiAt(url).call(operation, { accessToken: access_token, body: { user_code: userCode } });
+  const service = serviceAt(url);
+  const answer = await decideDevice(service, decision, { user_code: userCode }, await service.login(email));
+  if (answer.status !== 204) throw new Error(answer.text);
 }
 
 /** A complete device login without the program. */
 export async function deviceLogin(url: string, email: string, deviceName: string): Promise<TokenSet> {
-  const { access_token } = await loginByMail(url, email);
-  return deviceTokens(url, access_token, { client_name: 'Latchkey CLI', device_name: deviceName });
+  const service = serviceAt(url);
+  return service.deviceLogin(await service.login(email), {
+    client_name: 'Latchkey CLI',
+    device_name: deviceName,
+  });
 }
 
 /** The sessions of this kind that a person has. */

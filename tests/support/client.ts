@@ -15,13 +15,8 @@ import { memoryStorage } from '@latchkey/client/memory-storage';
 import { openSession } from '@latchkey/client/session';
 import type { TestApp, Tokens } from './app.ts';
 
-/** A `fetch` that calls the service in this process. */
-export const fetchOf =
-  (test: TestApp): Fetch =>
-  (url, init) =>
-    test.fetch(url, init);
-
-export const apiOf = (test: TestApp, fetch: Fetch = fetchOf(test)): Api =>
+/** The SDK with a `fetch` of the test's own. */
+export const apiOf = (test: TestApp, fetch: Fetch): Api =>
   createApi({ server: test.ctx.config.baseUrl, fetch });
 
 /** The clock of the service. Sleeping advances it instead of waiting. */
@@ -77,7 +72,7 @@ export async function loggedIn(service: TestApp, storage: Storage = memoryStorag
   await store.put(loginOf(server, await service.deviceLogin(browser), service.ctx.clock()));
   // Two access tokens of one session that expire in the same millisecond are identical.
   service.pass(1);
-  const wire = lossy(fetchOf(service));
+  const wire = lossy(service.fetch);
   const api = apiOf(service, wire.fetch);
   const open = () => openSession({ api, store, clock: clockOf(service) });
   const works = async (token: string) => (await service.ask('GET', '/me', { token })).status === 200;

@@ -6,7 +6,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { type AgentPolicy, type RunningAgent, startAgent } from '@latchkey/client/internal/agent-server';
 import { openTokenSession } from '@latchkey/client/token-session';
 import { openApp } from './app.ts';
-import { apiOf, fetchOf } from './client.ts';
+import { apiOf } from './client.ts';
 import { declareService } from './services.ts';
 
 interface Received {
@@ -63,7 +63,7 @@ export async function openForwarding() {
 
   const start = (
     policy: Partial<AgentPolicy> = {},
-    { token = person.access_token, fetch = fetchOf(app) } = {},
+    { token = person.access_token, fetch = app.fetch } = {},
   ): Promise<RunningAgent> => {
     const api = apiOf(app, fetch);
     const forwards = [{ name: 'tickets', resource, scopes }];

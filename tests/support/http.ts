@@ -1,11 +1,10 @@
-// Requests to a service in another process. Sign-ins that must succeed go through the SDK, the service's first user;
-// `request` sends raw requests.
+// Requests to a service in another process.
 
 import { type Api, createApi } from '@latchkey/client/api';
-import type { Body } from '@latchkey/client/operations';
-import { type TokenSet, tokenSet } from '@latchkey/contract/tokens';
+import type { TokenSet } from '@latchkey/contract/tokens';
 import { type Answer, type Ask, answerOf, requestFor } from './ask.ts';
 import { type Document, deviations, requireNone } from './conformance.ts';
+import { driverOf } from './driver.ts';
 import { until } from './until.ts';
 
 /** Sends one raw request to the service at `url`, as `ask` does to one in this process. */
@@ -80,37 +79,20 @@ export const codeIn = ({ text }: Pick<MailboxMail, 'text'>): string => /^\d{4}-\
 export const linkTokenIn = ({ text }: Pick<MailboxMail, 'text'>): string =>
   /#token=(lk_ml_\S+)/.exec(text)?.[1] ?? '';
 
+/** The service at `url`. */
+export function serviceAt(url: string) {
+  const ask = (...sent: [method: string, path: string, ask?: Ask]) => request(url, ...sent);
+  const linkTokenFor = async (email: string): Promise<string> => {
+    const seen = await mailsSoFar(url, email);
+    await api.call('requestMagicLink', { body: { email } });
+    return linkTokenIn(await mailTo(url, email, seen));
+  };
+  const api = apiAt(url);
+  return driverOf({ url, ask, api, linkTokenFor });
+}
+
 /** Signs in by mail. */
-export async function loginByMail(url: string, email: string): Promise<TokenSet> {
-  const seen = await mailsSoFar(url, email);
-  const api = apiAt(url);
-  await api.call('requestMagicLink', { body: { email } });
-  const token = linkTokenIn(await mailTo(url, email, seen));
-  return tokenSet.parse(await api.call('verifyMagicLink', { body: { token } }));
-}
-
-/** Signs a device in, which the owner of an access token approves. */
-export async function deviceTokens(
-  url: string,
-  accessToken: string,
-  body: Body<'startDeviceAuthorization'> = {},
-): Promise<TokenSet> {
-  const api = apiAt(url);
-  const { device_code, user_code } = await api.call('startDeviceAuthorization', { body });
-  await api.call('approveDevice', { accessToken, body: { user_code } });
-  return tokenSet.parse(await api.call('issueToken', { body: { device_code } }));
-}
-
-/** Denies a device login. Every call adds an event to the account's security log. */
-export async function denyDevice(
-  url: string,
-  token: string,
-  headers: Record<string, string> = {},
-): Promise<void> {
-  const api = apiAt(url);
-  const { user_code } = await api.call('startDeviceAuthorization', { body: {} });
-  await api.call('denyDevice', { accessToken: token, body: { user_code }, headers });
-}
+export const loginByMail = (url: string, email: string): Promise<TokenSet> => serviceAt(url).login(email);
 
 /**
  * The refreshes that the service at `url` has answered since it started, by outcome. Its log says so, too, but only a few milliseconds

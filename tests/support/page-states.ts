@@ -31,7 +31,7 @@ export async function openPageStates(): Promise<ServiceWithStates> {
   const branded = await startBranded();
   const { url } = service;
   await declareTickets(service);
-  await fillAccount(url);
+  await fillAccount(service);
   return {
     service: {
       ...service,
@@ -42,11 +42,11 @@ export async function openPageStates(): Promise<ServiceWithStates> {
     },
     states: {
       ...loginStates(url),
-      ...deviceStates(url),
-      ...accountStates(url),
+      ...deviceStates(service),
+      ...accountStates(service),
       ...keyStates(url),
-      ...touchStates(url, program),
-      ...emailLinkStates(url),
+      ...touchStates(service, program),
+      ...emailLinkStates(service),
       ...otherStates(url),
       ...authorizeStates(url, program),
       ...brandedStates(branded.url),

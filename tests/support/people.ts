@@ -136,18 +136,6 @@ export async function signInByCode(page: Page, url: string, email: string): Prom
   await headed(page, 'Passkeys');
 }
 
-/** Starts a device sign-in, as the command line does. */
-export async function startDevice(url: string, json: object = {}) {
-  const headers = { 'User-Agent': 'latchkey-cli/0.1.0 (linux; x64)' };
-  return (await request(url, 'POST', '/device', { json, headers })).body;
-}
-
-/** What a device gets for its code: an error, or `tokens`. */
-export async function pollDevice(url: string, { device_code }: { device_code: string }): Promise<string> {
-  const { body } = await request(url, 'POST', '/token', { json: { device_code } });
-  return body.error ?? 'tokens';
-}
-
 /** Lets the service seem to refuse a request. @param options how often, if not always */
 export const refuse = (
   page: Page,

@@ -12,5 +12,5 @@ for (const name of names.length > 0 ? names : readdirSync(folder).filter((file) 
   const path = join(folder, name);
   writeFileSync(path, await play(await Bun.file(path).text(), scene));
 }
-await scene.end();
+await scene.stop();
 process.exit(0);

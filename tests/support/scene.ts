@@ -1,3 +1,4 @@
+import { startIssuer } from './issuer.ts';
 import { reservePort } from './reserved-port.ts';
 import { startService } from './service.ts';
 
@@ -8,8 +9,9 @@ const html = '<!doctype html><title>Welcome</title>';
 
 /** Starts all servers. */
 export async function setScene() {
+  const issuer = await startIssuer();
   const service = await startService({
-    env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' },
+    env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_TRUSTED_ISSUERS: issuer.url },
   });
   const brief = await startService({ env: { LATCHKEY_REFRESH_IDLE_TTL: '1' } });
   const foreign = {
@@ -19,6 +21,8 @@ export async function setScene() {
     OTHER_API: () => Response.json({ message: 'Not Found' }, { status: 404 }),
     REDIRECTING: () => Response.redirect('https://login.example/welcome', 302),
     OVERLOADED: () => new Response(html, { status: 503, headers: { 'Retry-After': '7' } }),
+    ECHO: ({ method, url, headers }: Request) =>
+      new Response(`${method} ${new URL(url).pathname} ${headers.get('Authorization')}\n`),
     /** Says everything at great length, and lists on two pages. */
     LENGTHY: ({ url }: Request) => {
       const text = 'x'.repeat(100_000);
@@ -49,18 +53,20 @@ export async function setScene() {
   }));
   return {
     service,
+    issuer,
     /** `BRIEF` ends idle sessions at once, `DOWN` refuses connections; those of `foreign` are not Latchkey. */
     addresses: {
       SERVER: service.url,
       BRIEF: brief.url,
+      ISSUER: issuer.url,
       DOWN: `http://127.0.0.1:${reservePort()}`,
       ...Object.fromEntries(
         listeners.map(({ name, listener }) => [name, `http://127.0.0.1:${listener.port}`]),
       ),
     } as Readonly<Record<string, string>>,
-    end: async () => {
+    stop: async () => {
       for (const { listener } of listeners) await listener.stop(true);
-      await Promise.all([service.stop(), brief.stop()]);
+      await Promise.all([service.stop(), brief.stop(), issuer.stop()]);
     },
   };
 }

@@ -4,6 +4,7 @@ import { expect } from 'bun:test';
 import { auditLogs } from '../../packages/server/src/security-log/events/auditing.ts';
 import { recordEvent } from '../../packages/server/src/security-log/events/events.ts';
 import type { TestApp, Tokens } from './app.ts';
+import type { Access, Service } from './driver.ts';
 
 export interface LoggedEvent {
   readonly id: string;
@@ -30,13 +31,13 @@ export const logMore = (app: TestApp, userId: string, count: number): Promise<vo
   });
 
 /** Changes the profile of whoever signed in. */
-export const patchMe = (app: TestApp, { access_token: token }: Pick<Tokens, 'access_token'>, json: object) =>
+export const patchMe = (app: Service, { access_token: token }: Access, json: object) =>
   app.ask('PATCH', '/me', { token, json });
 
 /** The events of an account, newest first: those of a type, or all. */
 export async function loggedEvents(
   app: TestApp,
-  { access_token: token }: Pick<Tokens, 'access_token'>,
+  { access_token: token }: Access,
   ofType?: string,
 ): Promise<LoggedEvent[]> {
   const { status, body } = await app.ask('GET', '/events?limit=100', { token });

@@ -9,6 +9,7 @@ import type { TextStream } from '../../packages/server/src/operator/output.ts';
 import { run } from '../../packages/server/src/operator/run.ts';
 import type { Dialect } from '../../packages/server/src/platform/database/executor.ts';
 import { atExit, end, spawn } from './cleanup.ts';
+import { serviceAt } from './http.ts';
 import { startPostgres } from './postgres.ts';
 import { until } from './until.ts';
 
@@ -90,8 +91,8 @@ export async function startService(options: ServiceOptions = {}) {
   const PORT = String((JSON.parse(ready) as { port: number }).port);
 
   return {
-    /** The address for people and browsers. */
-    url: `http://localhost:${PORT}`,
+    // Its `url` is the address for people and browsers.
+    ...serviceAt(`http://localhost:${PORT}`),
     pid: child.pid,
     directory,
     /** Its environment, for `runOperator`. */

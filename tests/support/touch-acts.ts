@@ -3,8 +3,9 @@
 import type { Page } from 'playwright-core';
 import { commandLineRequest } from './authorize.ts';
 import { untilLoaded } from './browser.ts';
-import { request } from './http.ts';
-import { headed, pollDevice, startDevice } from './people.ts';
+import { pollDevice, startDevice } from './devices.ts';
+import type { Service } from './driver.ts';
+import { headed } from './people.ts';
 import { authorizePath, type TestProgram } from './program.ts';
 
 /** What a touch is for: opened on its page, with the button that asks for it. */
@@ -21,17 +22,17 @@ interface Act {
 
 /** By what is approved, what begins each. */
 export const touchActs = (
-  service: { readonly url: string },
+  service: Service,
   program: Pick<TestProgram, 'redirectUri' | 'received'>,
 ): Record<string, () => Promise<Act>> => ({
   'a device': async () => {
-    const device = await startDevice(service.url, { client_name: 'latchkey', device_name: 'workshop' });
+    const device = await startDevice(service, { client_name: 'latchkey', device_name: 'workshop' });
     return {
       open: async (page) => void (await page.goto(device.verification_uri_complete)),
       button: 'Approve with your passkey',
       buttons: 'main button',
       done: (page) => headed(page, 'Approved'),
-      isDone: async () => (await pollDevice(service.url, device)) === 'tokens',
+      isDone: async () => (await pollDevice(service, device)).status === 200,
     };
   },
   'an application': async () => {
@@ -53,6 +54,6 @@ export const touchActs = (
     button: 'Create API key with your passkey',
     buttons: '[aria-labelledby=new-key-heading] button',
     done: (page) => page.getByLabel('Your new API key').waitFor(),
-    isDone: async (token) => (await request(service.url, 'GET', '/keys', { token })).body.keys.length > 0,
+    isDone: async (token) => (await service.ask('GET', '/keys', { token })).body.keys.length > 0,
   }),
 });

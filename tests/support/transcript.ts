@@ -9,6 +9,8 @@
 //
 // The commands are run, and the result is written in the same format, with volatile parts replaced.
 
+import type { NewKey } from '@latchkey/contract/keys';
+import { newPasskey } from './account.ts';
 import {
   addCommand,
   decide,
@@ -20,8 +22,7 @@ import {
   startAgent,
   storeLogin,
 } from './cli.ts';
-import { apiAt, loginByMail } from './http.ts';
-import { addPasskeyAt } from './passkeys.ts';
+import { githubClaims } from './issuer.ts';
 import type { Scene } from './scene.ts';
 import { type Outcome, runOperator } from './service.ts';
 import { withoutRootsPowers } from './worker.ts';
@@ -29,7 +30,7 @@ import { withoutRootsPowers } from './worker.ts';
 /** Runs the commands of a transcript; returns the transcript of what they do now. */
 export async function play(
   transcript: string,
-  { addresses, service }: Pick<Scene, 'addresses' | 'service'>,
+  { addresses, service, issuer }: Pick<Scene, 'addresses' | 'service' | 'issuer'>,
 ): Promise<string> {
   const home = newHome({ ...addresses, LATCHKEY_SERVER: service.url });
   addCommand(home, 'limited', `#!/bin/sh\nexec ${withoutRootsPowers.join(' ')} "$@"\n`);
@@ -38,6 +39,14 @@ export async function play(
   let last: Outcome = { code: 0, stdout: '', stderr: '' };
 
   const addressOf = (name: string | undefined) => addresses[name ?? 'SERVER'] ?? name ?? '';
+  const createKey = async (
+    email: string,
+    wants: { name: string; scope: string[]; trust?: NewKey['trust'] },
+  ) => {
+    const { access_token: accessToken } = await service.login(email);
+    const body = { ...wants, scope: wants.scope.join(' '), expires_in: 86_400 };
+    return service.api.call('createKey', { accessToken, body });
+  };
   const preparations: Record<string, (...words: string[]) => unknown> = {
     /** `login ADDRESS [SERVER [STORED-FOR]]`: stores a login; STORED-FOR may also be an address. */
     login: (email = '', name = 'SERVER', storedFor = name) =>
@@ -56,25 +65,42 @@ export async function play(
       last = await runOperator(service.env, ...args);
       if (last.code !== 0) throw new Error(last.stderr);
     },
-    passkey: async (email = '') => void (await addPasskeyAt(service.url, email)),
+    passkey: async (email = '') => void (await newPasskey(service, await service.login(email))),
     /** `remember NAME PATTERN`: keeps a match in the last output as a variable for later commands. */
     remember: (name = '', pattern = '') => {
       env = { ...env, [name]: new RegExp(pattern).exec(last.stdout)?.[0] ?? '' };
     },
     /** `browser-token NAME ADDRESS`: keeps the access token of a recent sign-in as a variable. */
     'browser-token': async (name = '', email = '') => {
-      env = { ...env, [name]: (await loginByMail(service.url, email)).access_token };
+      env = { ...env, [name]: (await service.login(email)).access_token };
     },
     /** `key NAME ADDRESS SCOPE…`: creates a key and keeps it as a variable. */
     key: async (name = '', email = '', ...scope) => {
-      const { access_token: accessToken } = await loginByMail(service.url, email);
-      const body = { name, scope: scope.join(' '), expires_in: 86_400 };
-      const { key = '' } = await apiAt(service.url).call('createKey', { accessToken, body });
+      const { key = '' } = await createKey(email, { name, scope });
       env = { ...env, [name]: key };
+    },
+    /** `job-key NAME ADDRESS SCOPE…`: creates a key for jobs of the main branch, and keeps its ID as a variable. */
+    'job-key': async (name = '', email = '', ...scope) => {
+      const { sub, ref } = githubClaims('');
+      const { id } = await createKey(email, {
+        name,
+        scope,
+        trust: { issuer: issuer.url, claims: { sub: String(sub), ref: String(ref) } },
+      });
+      env = { ...env, [name]: id };
+    },
+    /** `job REF`: lets the commands after it be a job on GitHub for this ref. */
+    job: (ref) => {
+      env = { ...env, ...issuer.job((audience) => githubClaims(audience, { ref })) };
+    },
+    /** `assertion NAME REF`: keeps the token of such a job as a variable. */
+    assertion: async (name = '', ref = '') => {
+      env = { ...env, [name]: await issuer.sign(githubClaims(service.url, { ref })) };
     },
     /** `agent OPTION…`: starts an agent, which the commands after it use. */
     agent: async (...options) => {
-      env = { ...env, LATCHKEY_AGENT: (await startAgent(home, ...options)).address };
+      const { address, forwards } = await startAgent(home, ...options);
+      env = { ...env, LATCHKEY_AGENT: address, ...forwards };
     },
     wait: (seconds) => Bun.sleep(Number(seconds) * 1000),
   };
@@ -84,7 +110,9 @@ export async function play(
   for (const line of transcript.split('\n')) {
     if (/^[>!=]/.test(line)) continue;
     written.push(line);
-    const [mark, name = '', ...words] = line.split(' ');
+    const [mark, name = '', ...words] = [...line.matchAll(/(?:'[^']*'|[^ '])+/g)].map(([word]) =>
+      word.replaceAll("'", '').replace(/\$([A-Z]+)/g, (_, variable: string) => env[variable] ?? ''),
+    );
     if (mark === '@') {
       const prepare = preparations[name];
       if (!prepare) throw new Error(`no such preparation: ${line}`);

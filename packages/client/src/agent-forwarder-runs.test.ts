@@ -2,7 +2,7 @@
 
 import { afterEach, describe, expect, test } from 'bun:test';
 import type { ServerResponse } from 'node:http';
-import { fetchOf, lossy } from '#support/client.ts';
+import { lossy } from '#support/client.ts';
 import { openForwarding, type Respond, tokenIn, valuesOf } from '#support/forwarding.ts';
 import { shared } from '#support/shared.ts';
 import { until } from '#support/until.ts';
@@ -131,7 +131,7 @@ test('what the person refuses is 403', async () => {
 
 test('502 while the server is out of reach, and 403 once the login is over', async () => {
   const person = await scene.app.login('over@example.com');
-  const wire = lossy(fetchOf(scene.app));
+  const wire = lossy(scene.app.fetch);
   const own = await scene.start({}, { token: person.access_token, fetch: wire.fetch });
   wire.loseNext(1);
   expect(await scene.send('tickets', { of: own })).toMatchObject({

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { endpoints } from '@latchkey/contract/endpoints';
 import { openApp } from '#support/app.ts';
-import { apiOf, codeOf, fetchOf } from '#support/client.ts';
+import { codeOf } from '#support/client.ts';
 import { turns } from '#support/until.ts';
 import { answers } from './answers.ts';
 import { type Api, createApi, serverOrigin } from './api.ts';
@@ -105,7 +105,7 @@ test('a service cannot send error codes that are reserved for the client', async
 
 test("the service's errors keep their code, status, request ID and Retry-After, and no parameter leaves its path", async () => {
   const service = await openApp('sqlite');
-  const api = apiOf(service);
+  const api = service.api;
   const refused = (await api.call('getProfile').catch((error) => error)) as LatchkeyError;
   expect([refused.code, refused.status]).toEqual(['invalid_token', 401]);
   expect(refused.requestId).toMatch(/^[\w.-]+$/);
@@ -126,7 +126,7 @@ test("once the user is known, calls with another user's credential are refused",
   let userId: string | undefined;
   const api = createApi({
     server: service.ctx.config.baseUrl,
-    fetch: fetchOf(service),
+    fetch: service.fetch,
     userId: () => userId,
   });
   userId = (await api.call('getProfile', { accessToken })).id;

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { openApp } from '#support/app.ts';
-import { apiOf, clockOf, codeOf, fetchOf } from '#support/client.ts';
+import { apiOf, clockOf, codeOf } from '#support/client.ts';
 import { fresh } from '#support/shared.ts';
 import type { Clock } from './clock.ts';
 import { startDeviceLogin } from './device-login.ts';
@@ -37,7 +37,7 @@ test.each([0.8, 1.3, 2])(
       waits++;
       if (waits === 25) await approve(login.userCode);
     });
-    const login = await startDeviceLogin(apiOf(service), { clock });
+    const login = await startDeviceLogin(service.api, { clock });
     await login.tokens({ holdSeconds: 0 });
     const slowed = outcomes().filter((outcome) => outcome === 'slow_down').length;
     expect(slowed).toBeLessThanOrEqual(speed === 2 ? 5 : 0);
@@ -51,11 +51,11 @@ test('a login that is cancelled, or aborted while its code is on its way, cannot
     const { status, body } = await service.ask('POST', '/device/approve', { json: { user_code }, token });
     return status === 204 ? 'approved' : body.error;
   };
-  const pending = await startDeviceLogin(apiOf(service), { clock: clockOf(service) });
+  const pending = await startDeviceLogin(service.api, { clock: clockOf(service) });
   await pending.cancel();
   expect(await approved(pending.userCode)).toBe('invalid_grant');
   expect(await codeOf(pending.tokens())).toBe('invalid_grant');
-  const started = await startDeviceLogin(apiOf(service), { clock: clockOf(service) });
+  const started = await startDeviceLogin(service.api, { clock: clockOf(service) });
   expect(await approved(started.userCode)).toBe('approved');
   const tokens = await started.tokens();
   await started.cancel();
@@ -64,7 +64,7 @@ test('a login that is cancelled, or aborted while its code is on its way, cannot
   const stop = new AbortController();
   let code = '';
   const api = apiOf(service, async (url, init) => {
-    const response = await fetchOf(service)(url, init);
+    const response = await service.fetch(url, init);
     if (!url.endsWith('/device')) return response;
     code = (await response.clone().json()).user_code;
     stop.abort();

@@ -1,4 +1,4 @@
-// A job whose CI system does not answer as it should. What a job gets is in tests/cli/federated-token.test.ts.
+// A job whose CI system does not answer as it should. What a job gets is in tests/cli/transcripts/federated-token.txt.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { codeOf } from '#support/client.ts';

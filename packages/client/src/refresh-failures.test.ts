@@ -127,7 +127,7 @@ test('a token that still works is returned when its early refresh fails for any 
     const tokens = await service.deviceLogin(await service.login());
     await store.put(loginOf(store.server, tokens, service.ctx.clock() - 14_300_000));
     const broken = credentialStore({ ...storage, ...fail }, store.server);
-    const session = openSession({ api: apiOf(service), store: broken, clock: clockOf(service) });
+    const session = openSession({ api: service.api, store: broken, clock: clockOf(service) });
     expect(await session.accessToken()).toBe(tokens.access_token);
   }
 });

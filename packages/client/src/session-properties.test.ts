@@ -3,7 +3,7 @@
 
 import { expect, test } from 'bun:test';
 import { onBothDatabases, type TestApp } from '#support/app.ts';
-import { apiOf, codeOf, fetchOf, loginOf, lossy, storedSession } from '#support/client.ts';
+import { apiOf, codeOf, loginOf, lossy, storedSession } from '#support/client.ts';
 import fc from '#support/fc.ts';
 import { credentialStore, type Storage } from './credentials.ts';
 import { openSession, type Session } from './session.ts';
@@ -42,7 +42,7 @@ async function processesOf(service: TestApp) {
   const server = service.ctx.config.baseUrl;
   const store = credentialStore(storage, server);
   await store.put(loginOf(server, await service.deviceLogin(browser), service.ctx.clock()));
-  const wire = lossy(fetchOf(service));
+  const wire = lossy(service.fetch);
   let skewMs = 0;
   let unansweredSince: number | undefined;
   const clock = {
@@ -71,7 +71,7 @@ async function processesOf(service: TestApp) {
       case 'kill': {
         const controller = new AbortController();
         const killed = processOf(async (url, init) => {
-          if (step.when === 'after') await fetchOf(service)(url, { ...init, signal: null });
+          if (step.when === 'after') await service.fetch(url, { ...init, signal: null });
           controller.abort();
           return never;
         });

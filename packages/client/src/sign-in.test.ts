@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { openApp, type TestApp } from '#support/app.ts';
-import { apiOf, clockOf, codeOf } from '#support/client.ts';
+import { clockOf, codeOf } from '#support/client.ts';
 import { credentialStore } from './credentials.ts';
 import type { DeviceLogin } from './device-login.ts';
 import { openSession } from './session.ts';
@@ -9,7 +9,7 @@ import { memoryStorage } from './storage/memory-storage.ts';
 
 const setUp = async () => {
   const service = await openApp('sqlite');
-  const api = apiOf(service);
+  const api = service.api;
   const store = credentialStore(memoryStorage(), api.server);
   const browser = await service.login();
   const decide = async (decision: 'approve' | 'deny', { userCode }: DeviceLogin) =>

@@ -2,7 +2,7 @@
 
 import { afterEach, describe, expect, test } from 'bun:test';
 import { openApp, type TestApp } from '#support/app.ts';
-import { apiOf, codeOf, fetchOf, lossy } from '#support/client.ts';
+import { apiOf, codeOf, lossy } from '#support/client.ts';
 import { createdKey } from '#support/keys.ts';
 import { createApi } from './api.ts';
 import { sessionFromEnvironment } from './environment.ts';
@@ -14,7 +14,7 @@ const address = 'ada@example.com';
 async function open() {
   const service = await openApp('sqlite');
   const tokens = await service.login(address);
-  const wire = lossy(fetchOf(service));
+  const wire = lossy(service.fetch);
   const api = apiOf(service, wire.fetch);
   const sessionFor = (token: string) => openTokenSession({ api, token });
   return { service, tokens, wire, api, sessionFor, session: sessionFor(tokens.access_token) };

@@ -1,10 +1,11 @@
 // The account page, with little and with much to show.
 
 import { fieldLimits } from '@latchkey/contract/field-limits';
+import { newPasskey } from '../account.ts';
 import { untilLoaded } from '../browser.ts';
-import { apiAt, deviceTokens, loginByMail } from '../http.ts';
-import { registerPasskey } from '../passkeys.ts';
+import type { Driver } from '../driver.ts';
 import { deleteAccount, headed, pressed, refuse, signIn, signInByCode, startRun } from '../people.ts';
+import { patchMe } from '../security-log.ts';
 import { longName, type PageStates, rightToLeft } from './page-state.ts';
 
 const names = ['laptop', longName, rightToLeft, 'build-07 (blue)', 'Сборочная машина на четвёртом этаже'];
@@ -13,17 +14,16 @@ const fullEmail = 'full@example.com';
 const fullAccount = { passkeys: fieldLimits.passkeys, logins: 50 };
 
 /** Fills the account that `account-full` shows. */
-export async function fillAccount(url: string): Promise<void> {
-  const { access_token: accessToken } = await loginByMail(url, fullEmail);
-  await apiAt(url).call('updateProfile', { accessToken, body: { name: rightToLeft } });
+export async function fillAccount(service: Driver): Promise<void> {
+  const own = await service.login(fullEmail);
+  await patchMe(service, own, { name: rightToLeft });
   // Before the passkeys, which would have to confirm each approval.
   for (let index = 0; index < fullAccount.logins; index++)
-    await deviceTokens(url, accessToken, { device_name: nameOf(index), client_name: 'latchkey' });
-  for (let index = 0; index < fullAccount.passkeys; index++)
-    await registerPasskey(url, accessToken, nameOf(index));
+    await service.deviceLogin(own, { device_name: nameOf(index), client_name: 'latchkey' });
+  for (let index = 0; index < fullAccount.passkeys; index++) await newPasskey(service, own, nameOf(index));
 }
 
-export const accountStates = (url: string): PageStates => ({
+export const accountStates = ({ url, login, deviceLogin }: Driver): PageStates => ({
   'account-new': async (page) => {
     await signInByCode(page, url, 'new@example.com');
     await page.getByText('Skip the email next time').waitFor();
@@ -36,17 +36,16 @@ export const accountStates = (url: string): PageStates => ({
   },
   'account-narrow-sessions': async (page) => {
     const email = 'narrow@example.com';
-    const { access_token: accessToken } = await loginByMail(url, email);
+    const own = await login(email);
     const tickets = { scope: 'tickets:read tickets:write', resource: 'https://tickets.example/api' };
     for (const access of [{ scope: 'openid' }, { scope: 'profile email organizations' }, tickets])
-      await deviceTokens(url, accessToken, { device_name: 'laptop', ...access });
+      await deviceLogin(own, { device_name: 'laptop', ...access });
     await signIn(page, url, email);
     await page.getByText('Read the tickets of your organizations (Tickets)').waitFor();
   },
   'account-runs': async (page) => {
     const email = 'runs@example.com';
-    const { access_token: accessToken } = await loginByMail(url, email);
-    const { access_token } = await deviceTokens(url, accessToken, { device_name: 'workshop' });
+    const { access_token } = await deviceLogin(await login(email), { device_name: 'workshop' });
     for (const scope of ['profile tickets:read', 'organizations']) await startRun(url, access_token, scope);
     await signIn(page, url, email);
     await page.getByRole('button', { name: 'Stop all runs' }).waitFor();
@@ -58,7 +57,7 @@ export const accountStates = (url: string): PageStates => ({
     await page.getByText("That isn't the email address of this account").waitFor();
   },
   'account-end-other-sessions': async (page) => {
-    await loginByMail(url, 'ending@example.com');
+    await login('ending@example.com');
     await signIn(page, url, 'ending@example.com');
     await page.getByRole('button', { name: 'End other sessions' }).click();
     await page.locator('.question').waitFor();

@@ -2,7 +2,9 @@
 
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Page } from 'playwright-core';
-import { alter, giveSession, headed, pollDevice, pressed, startDevice } from '../people.ts';
+import { pollDevice, startDevice } from '../devices.ts';
+import type { Service } from '../driver.ts';
+import { alter, giveSession, headed, pressed } from '../people.ts';
 import { longName, type PageStates, rightToLeft } from './page-state.ts';
 
 const longUri = `https://tickets.example/${'resource/'.repeat(20)}`;
@@ -17,9 +19,10 @@ const manyScopes = Array.from({ length: fieldLimits.scopes }, (_, index) => ({
   service: index % 3 === 0 ? longName : 'Tickets',
 }));
 
-export const deviceStates = (url: string): PageStates => {
+export const deviceStates = (service: Service): PageStates => {
+  const { url } = service;
   const openPending = async (page: Page, names: object) => {
-    const device = await startDevice(url, names);
+    const device = await startDevice(service, names);
     await giveSession(page, url, 'device@example.com');
     await page.goto(device.verification_uri_complete);
     await headed(page, 'Let this device sign in as you?');
@@ -70,7 +73,7 @@ export const deviceStates = (url: string): PageStates => {
       await headed(page, 'Approval withdrawn');
     },
     'device-done': async (page) => {
-      await pollDevice(url, await openWaiting(page));
+      await pollDevice(service, await openWaiting(page));
       await page.getByText('Your device is signed in. You can close this window').waitFor();
     },
     'device-not-picked-up': async (page) => {

@@ -1,22 +1,21 @@
 // The pages behind the links in emails about an email change and in security notices.
 
-import { deviceTokens, loginByMail, request } from '../http.ts';
+import type { Driver } from '../driver.ts';
 import { giveSession, headed, linkTo, newAddress, pressed } from '../people.ts';
 import { opens, type PageStates } from './page-state.ts';
 
-export const emailLinkStates = (url: string): PageStates => {
+export const emailLinkStates = ({ url, ask, login, deviceLogin }: Driver): PageStates => {
   /** A link that changes the email of a new account from this address. */
   const changeFrom = async (former: string): Promise<string> => {
-    const { access_token: token } = await loginByMail(url, former);
+    const { access_token: token } = await login(former);
     const email = newAddress();
-    await request(url, 'POST', '/me/email', { token, json: { email } });
+    await ask('POST', '/me/email', { token, json: { email } });
     return linkTo(url, email, 'Confirm your new address');
   };
   /** The link of the notice about a new device. */
   const newDevice = async (): Promise<string> => {
     const email = newAddress();
-    const { access_token: token } = await loginByMail(url, email);
-    await deviceTokens(url, token, { device_name: 'strange laptop' });
+    await deviceLogin(await login(email), { device_name: 'strange laptop' });
     return linkTo(url, email, 'A new device signed in');
   };
   return {
@@ -47,9 +46,9 @@ export const emailLinkStates = (url: string): PageStates => {
     'not-me-incomplete': opens(`${url}/not-me`, 'This link is incomplete'),
     'not-me': async (page) => {
       const email = newAddress();
-      const { access_token: token } = await loginByMail(url, email);
+      const { access_token: token } = await login(email);
       const json = { name: 'build', scope: 'profile', expires_in: 86_400 };
-      await request(url, 'POST', '/keys', { token, json });
+      await ask('POST', '/keys', { token, json });
       await page.goto(await linkTo(url, email, 'An API key was created'));
       await page.locator('#about').getByText('An API key was created for your Latchkey account').waitFor();
     },

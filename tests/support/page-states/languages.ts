@@ -3,7 +3,9 @@
 import type { Language } from '@latchkey/contract/languages';
 import { allTexts } from '../../../packages/dashboard/src/languages/all.ts';
 import { untilLoaded } from '../browser.ts';
-import { newAddress, pressed, signedIn, startDevice, titled } from '../people.ts';
+import { startDevice } from '../devices.ts';
+import { serviceAt } from '../http.ts';
+import { newAddress, pressed, signedIn, titled } from '../people.ts';
 import type { PageStates } from './page-state.ts';
 
 /** The main states of the pages in a language, of one page of a browser that prefers it. Each continues from the one before. */
@@ -38,7 +40,9 @@ export function mainStates(url: string, language: Language): PageStates {
     },
     device: async (page) => {
       await signedIn(page, url, email);
-      await page.goto((await startDevice(url, { device_name: 'laptop' })).verification_uri_complete);
+      await page.goto(
+        (await startDevice(serviceAt(url), { device_name: 'laptop' })).verification_uri_complete,
+      );
       await titled(page, device.question);
       await page.getByText(common.everything).waitFor();
     },

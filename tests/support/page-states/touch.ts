@@ -1,20 +1,21 @@
 // What a passkey of the account has to confirm, before and after the browser got none.
 
 import type { Page } from 'playwright-core';
-import { addPasskeyAt } from '../passkeys.ts';
+import { newPasskey } from '../account.ts';
+import type { Driver } from '../driver.ts';
 import { giveSession, newAddress, pressed } from '../people.ts';
 import type { TestProgram } from '../program.ts';
 import { touchActs } from '../touch-acts.ts';
 import type { PageStates } from './page-state.ts';
 
-export const touchStates = (url: string, program: TestProgram): PageStates =>
+export const touchStates = (service: Driver, program: TestProgram): PageStates =>
   Object.fromEntries(
-    Object.entries(touchActs({ url }, program)).flatMap(([name, prepare]) => {
+    Object.entries(touchActs(service, program)).flatMap(([name, prepare]) => {
       const open = async (page: Page): Promise<string> => {
         const act = await prepare();
         const email = newAddress();
-        await addPasskeyAt(url, email);
-        await giveSession(page, url, email);
+        await newPasskey(service, await service.login(email));
+        await giveSession(page, service.url, email);
         await page.addInitScript(() => {
           navigator.credentials.get = () => Promise.reject(new DOMException('', 'NotAllowedError'));
         });

@@ -6,7 +6,6 @@ import {
   askForAddress,
   disown,
   isLive,
-  linkTokenFor,
   mailsTo,
   newAuthenticator,
   outcome,
@@ -169,7 +168,7 @@ onBothDatabases('"this was not me"', (open) => {
     for (let round = 0; round < 5; round++) {
       const address = `thief${round}@new.example`;
       await change(app, await signInElsewhere(app), address);
-      const token = await linkTokenFor(app, address);
+      const token = await app.linkTokenFor(address);
       const link = await linkIn(app, ada, subjects.emailChanged);
       const [restored, login] = await Promise.all([
         use(app, link),

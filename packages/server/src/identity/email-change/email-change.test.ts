@@ -5,7 +5,6 @@ import {
   addPasskey,
   askForAddress,
   cookieByMail,
-  linkTokenFor,
   mailsTo,
   newAuthenticator,
   outcome,
@@ -96,7 +95,7 @@ onBothDatabases('email change', (open) => {
       const change = async (name: string) =>
         askForAddress(app, await app.login(`${name}${round}@example.com`), address);
       const token = await change('a');
-      const [other, link] = round % 2 ? [await change('b'), ''] : ['', await linkTokenFor(app, address)];
+      const [other, link] = round % 2 ? [await change('b'), ''] : ['', await app.linkTokenFor(address)];
       const answers = await Promise.all([
         verifyAddress(app, token),
         link ? app.ask('POST', '/magic_link/verify', { json: { token: link } }) : verifyAddress(app, other),
@@ -112,7 +111,7 @@ onBothDatabases('email change', (open) => {
   test('an account can change back to its former address, which for 7 days no other account can take, and no sign-in link to it creates one', async () => {
     const [tokens, bob] = [await app.login(ada), await app.login('bob@example.com')];
     const token = await askForAddress(app, tokens, next);
-    const inFlight = await linkTokenFor(app, ada);
+    const inFlight = await app.linkTokenFor(ada);
     await verifyAddress(app, token);
     const used = await app.ask('POST', '/magic_link/verify', { json: { token: inFlight } });
     expect(outcome(used)).toBe('403 signup_disabled');

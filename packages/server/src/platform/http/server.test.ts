@@ -5,7 +5,7 @@ import type { Endpoint } from '@latchkey/contract/endpoint';
 import { endpoints } from '@latchkey/contract/endpoints';
 import { errorStatus } from '@latchkey/contract/errors';
 import { serviceRights } from '@latchkey/contract/scopes';
-import { linkTokenFor, outcome, sameOrigin } from '#support/account.ts';
+import { outcome, sameOrigin } from '#support/account.ts';
 import { type Answer, type Ask, openApp } from '#support/app.ts';
 import { shared } from '#support/shared.ts';
 
@@ -259,13 +259,13 @@ test('a foreign page cannot sign in with a cookie, however the query is encoded'
   const foreign = { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site' };
   const verify = (query: string, token: string, headers: Record<string, string> = foreign) =>
     app.ask('POST', `/magic_link/verify${query}`, { json: { token }, headers });
-  const token = await linkTokenFor(app, 'eve@example.com');
+  const token = await app.linkTokenFor('eve@example.com');
   for (const query of ['?session=cookie', '?s%65ssion=cookie', '?session=c%6fokie', '?&session=cookie']) {
     const { status, headers } = await verify(query, token);
     expect([query, headers.get('Set-Cookie'), status >= 400]).toEqual([query, null, true]);
   }
   expect((await verify('?session=cookie', token, sameOrigin)).status).toBe(200);
-  const other = await verify('??session=cookie', await linkTokenFor(app, 'eve@example.com'));
+  const other = await verify('??session=cookie', await app.linkTokenFor('eve@example.com'));
   expect(other.headers.get('Set-Cookie')).toBeNull();
 });
 

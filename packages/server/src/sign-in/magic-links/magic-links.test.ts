@@ -1,7 +1,7 @@
 // Signing in with the link or the code of a mail, or with a link that an operator issues, on both databases.
 
 import { expect, test } from 'bun:test';
-import { disown, isLive, linkTokenFor, outcome } from '#support/account.ts';
+import { disown, isLive, outcome } from '#support/account.ts';
 import { type Link, linkFor } from '#support/account-scene.ts';
 import { onBothDatabases, type TestApp } from '#support/app.ts';
 import { startDevice } from '#support/devices.ts';
@@ -20,7 +20,7 @@ const follow = (t: TestApp, token: string) => verify(t, { token });
 const enter = (t: TestApp, request: string, code: string) => verify(t, { request, code });
 
 /** Signs in with the link of a mail to this address. */
-const signIn = async (t: TestApp, email = ada): Promise<string> => follow(t, await linkTokenFor(t, email));
+const signIn = async (t: TestApp, email = ada): Promise<string> => follow(t, await t.linkTokenFor(email));
 
 /** The profile of whoever signs in by mail with this address. */
 const profileOf = async (t: TestApp, email: string) => {
@@ -58,9 +58,9 @@ onBothDatabases('magic links', (open) => {
   });
 
   test('addresses that differ in ASCII letter case, and in no other way, share an account, which keeps the first spelling; signing in spends their other links', async () => {
-    const other = await linkTokenFor(t, 'bob@example.com');
+    const other = await t.linkTokenFor('bob@example.com');
     const first = await profileOf(t, 'Ada@Example.com');
-    const lower = await linkTokenFor(t, ada);
+    const lower = await t.linkTokenFor(ada);
     expect(await profileOf(t, 'aDA@eXAMPLE.COM')).toEqual(first);
     expect(first.email).toBe('Ada@Example.com');
     expect(await follow(t, lower)).toBe(refused);
@@ -80,7 +80,7 @@ onBothDatabases('magic links', (open) => {
   });
 
   test('a preview, a wrong address beside the token, and GET and HEAD requests spend no link; a link that is used or has expired is refused', async () => {
-    const [used, expiring] = [await linkTokenFor(t, ada), await linkTokenFor(t, 'late@example.com')];
+    const [used, expiring] = [await t.linkTokenFor(ada), await t.linkTokenFor('late@example.com')];
     const preview = async (token: string) =>
       (await t.ask('POST', '/magic_link/preview', { json: { token } })).body;
     for (let count = 0; count < 3; count++) expect(await preview(used)).toEqual({ expires_in: 900 });
