@@ -6,6 +6,7 @@ import type { Endpoint } from '@latchkey/contract/endpoint';
 import { endpoints } from '@latchkey/contract/endpoints';
 import { type ServiceRight, serviceRights } from '@latchkey/contract/scopes';
 import { cookieByMail, newAddress, outcome, sameOrigin } from '#support/account.ts';
+import { type AccountScene, prepareAccount, prepareDatabase, rowsOf } from '#support/account-scene.ts';
 import { type Ask, onBothDatabases, openApp, type TestApp } from '#support/app.ts';
 import { createdKey } from '#support/keys.ts';
 import { startedRun } from '#support/runs.ts';
@@ -259,6 +260,41 @@ test('a service needs one of the rights that an endpoint names, and no other wil
       expect([id, right, isRefused]).toEqual([id, right, !rights?.some((one) => one === right)]);
     }
   }
+});
+
+test('at every endpoint with an id, what another account has, has ended or is of another kind is answered as what does not exist, and stays', async () => {
+  const app = await openApp('sqlite');
+  const service = await prepareDatabase(app);
+  const [own, other] = [await prepareAccount(app, service), await prepareAccount(app, service)];
+  const thingsOf = ({ device, key, passkeyId }: AccountScene) =>
+    Object.entries({ sessions: device.id, keys: key.id, passkeys: passkeyId });
+  const ended = readToken(app.ctx, (await app.login(own.email)).access_token)!.sessionId;
+  await rowsOf(app, `UPDATE sessions SET revoked_at = 1 WHERE id = '${ended}'`);
+  const content = async () => [
+    await rowsOf(app, 'SELECT id, revoked_at FROM sessions ORDER BY id'),
+    await rowsOf(app, 'SELECT * FROM passkeys ORDER BY id'),
+  ];
+  const before = await content();
+  for (const { id, method, path, access } of Object.values<Endpoint>(endpoints)) {
+    if (!/\{(session_)?id\}$/.test(path)) continue;
+    const ofOthers = thingsOf(other).map(([, thing]) => thing);
+    const ofOtherKinds = thingsOf(own).flatMap(([kind, thing]) => (path.includes(kind) ? [] : [thing]));
+    const by =
+      access === 'service' ? { headers: { Authorization: service } } : { token: own.tokens.access_token };
+    const answers: object[] = [];
+    for (const thing of ['unknown', unknownId('ses'), ended, ...ofOthers, ...ofOtherKinds]) {
+      const at = path.slice('/api/v1/auth'.length).replace('{user_id}', own.userId);
+      const json = id === 'renamePasskey' && { json: { name: 'mine' } };
+      const { status, body } = await app.ask(method.toUpperCase(), at.replace(/\{\w+\}/, thing), {
+        ...by,
+        ...json,
+      });
+      answers.push({ status, ...body, request_id: '' });
+    }
+    expect([id, answers]).toEqual([id, answers.map(() => answers[0]!)]);
+    expect([id, answers[0]]).toMatchObject([id, { status: 404, error: 'not_found' }]);
+  }
+  expect(await content()).toEqual(before);
 });
 
 onBothDatabases('access', (open) => {

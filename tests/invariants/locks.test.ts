@@ -39,6 +39,7 @@ const notable: readonly string[] = [
   'registerPasskey and deleteAccount',
   'updateProfile and deleteAccount',
   'logout and exchange by a service',
+  'verifyMagicLink in a browser that is known and exchange by a page',
   'updateProfile and note of a limit',
   'disownNotice and refresh repeated from elsewhere',
 ];
@@ -151,6 +152,10 @@ const tables: Readonly<Record<string, string>> = {
   device_authorizations: 'user_id = :user',
   magic_links: 'email = :email',
   outbox: "recipient LIKE '%' || :email",
+  // Whether each run lives, with all that it is within.
+  [`(SELECT user_id, (SELECT bool_and(s.id IS NOT NULL AND s.revoked_at IS NULL)
+    FROM jsonb_array_elements_text(CAST(path AS jsonb)) AS step(id) LEFT JOIN sessions s ON s.id = step.id
+  ) AS lives FROM sessions WHERE path IS NOT NULL)`]: 'user_id = :user',
 };
 
 /** Identifiers, secrets and times, and what a scene names after its number. */

@@ -131,8 +131,12 @@ export async function prepareAccount(node: TestApp, service: string) {
   const notice = await rowFrom(`notices WHERE session_id = '${device.id}'`);
   const emailChange = await rowFrom(`email_changes WHERE user_id = '${userId}'`);
   const { headers: profile } = await node.ask('GET', '/me', { token: accessToken });
-  // Makes the next use of each session update its last use.
-  await rowsOf(node, `UPDATE sessions SET last_used_at = 0 WHERE user_id = '${userId}'`);
+  // Makes the next use of each session update its last use, but for that of the page: its use would wait for its end.
+  const ofPage = `SELECT max(ordinal) FROM sessions WHERE user_id = '${userId}' AND kind = 'browser'`;
+  await rowsOf(
+    node,
+    `UPDATE sessions SET last_used_at = 0 WHERE user_id = '${userId}' AND ordinal <> (${ofPage})`,
+  );
   return {
     service,
     /** A service of this account alone: people sign in to it, and it starts runs. */

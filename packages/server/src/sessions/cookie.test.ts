@@ -159,7 +159,7 @@ test.each([
   { baseUrl: 'http://localhost:8787', name: plain, other: bound, secure: [] },
   { baseUrl: 'https://auth.example.com', name: bound, other: plain, secure: ['Secure'] },
 ])(
-  'no script sees the session cookie of $baseUrl, the response holds only the profile, and on HTTPS it is Secure and bound to the host',
+  'no script sees the cookies of $baseUrl, the response holds only the profile, and on HTTPS they are Secure and bound to the host',
   async ({ baseUrl, name, other, secure }) => {
     const app = await openApp('sqlite', { settings: { LATCHKEY_BASE_URL: baseUrl } });
     const email = newAddress();
@@ -179,6 +179,11 @@ test.each([
       [other, '401 invalid_token'],
     ])
       expect(outcome(await app.ask('GET', '/me', { cookie: `${used}=${value}`, headers }))).toBe(expected!);
+    // That by which the browser is known is sent for fewer pages, and for longer.
+    const [known, ...limits] = answer.headers.getSetCookie()[1]!.split('; ');
+    expect(known).toMatch(new RegExp(`^${name.replace('session', 'browser')}=[\\w-]+$`));
+    const strict = ['HttpOnly', `Max-Age=${180 * day}`, 'Path=/', 'SameSite=Strict'];
+    expect(limits.toSorted()).toEqual([...strict, ...secure]);
     const logout = await app.ask('DELETE', '/logout', { cookie, headers });
     expect(logout.headers.get('Set-Cookie')).toBe(
       [`${name}=`, 'Path=/', 'Max-Age=0', 'HttpOnly', 'SameSite=Lax', ...secure].join('; '),

@@ -16,6 +16,7 @@ import {
 } from '#support/account.ts';
 import { type Ask, type Mail, onBothDatabases, openApp, type TestApp } from '#support/app.ts';
 import { decideDevice, pollDevice, startDevice } from '#support/devices.ts';
+import { createdKey } from '#support/keys.ts';
 import { signedIn } from '#support/security-log.ts';
 import { fresh } from '#support/shared.ts';
 import { startSmtp } from '#support/smtp.ts';
@@ -57,20 +58,23 @@ onBothDatabases('notices', (open) => {
     expect(await count(app, subjects.newBrowser)).toBe(1);
   });
 
-  test('a new device, an added or removed passkey, a changed address and a stopped theft each send one notice', async () => {
+  test('a new device, an added or removed passkey or key, a changed address and a stopped theft each send one notice', async () => {
     const app = await open({ settings: { LATCHKEY_REFRESH_REUSE_LEEWAY: '0' } });
     const tokens = await app.login(ada);
     const { refresh_token } = await app.deviceLogin(tokens);
     const { body: passkey } = await addPasskey(app, tokens, newAuthenticator(app), 'blue key');
     await app.ask('DELETE', `/passkeys/${passkey.id}`, { token: tokens.access_token });
+    const { id } = await createdKey(app, tokens, { name: 'night build' });
+    await app.ask('DELETE', `/keys/${id}`, { token: tokens.access_token });
     for (let n = 0; n < 4; n++) await app.ask('POST', '/refresh', { json: { refresh_token } });
     await verifyAddress(app, await askForAddress(app, tokens, 'ada@new.example'));
     const notices = (await app.mails()).filter(({ text }) => text.includes('/not-me#'));
-    const { newDevice, passkeyAdded, passkeyRemoved, theft, emailChanged } = subjects;
-    const kinds = [newDevice, passkeyAdded, passkeyRemoved, theft, emailChanged];
+    const { newDevice, passkeyAdded, passkeyRemoved, keyAdded, keyRemoved, theft, emailChanged } = subjects;
+    const kinds = [newDevice, passkeyAdded, passkeyRemoved, keyAdded, keyRemoved, theft, emailChanged];
     expect(notices.map(({ subject }) => subject).toReversed()).toEqual(kinds);
     expect(new Set(notices.map(({ to }) => to))).toEqual(new Set([ada]));
-    expect(notices[3]?.text).toContain('Passkey: "blue key"');
+    expect(notices[5]?.text).toContain('Passkey: "blue key"');
+    for (const { text } of notices.slice(2, 4)) expect(text).toMatch(/"night build"(?!.*lk_ak_)/s);
     expect(notices[0]?.text).toContain('New address: ada@new[.]example');
   });
 

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'bun:test';
 import { cookieByMail, newAddress, outcome, sameOrigin } from '#support/account.ts';
 import { onBothDatabases, type Tokens } from '#support/app.ts';
 import { agentsUri, exchange, refreshRun, runScene, ticketsUri } from '#support/runs.ts';
-import { turns } from '#support/until.ts';
 
 onBothDatabases('runs of pages', (open, dialect) => {
   const { app, node, agents, tickets, run, idFor, facts: factsFor } = runScene(open, dialect);
@@ -147,6 +146,7 @@ onBothDatabases('runs of pages', (open, dialect) => {
       await isOver();
     });
 
+    // One that is being made: tests/invariants/locks.test.ts.
     test('does not disturb a run that is refreshed or used at the same moment', async () => {
       for (let round = 0; round < 5; round++) {
         const email = newAddress();
@@ -168,29 +168,6 @@ onBothDatabases('runs of pages', (open, dialect) => {
         stop = true;
         await refreshing;
         expect(refused).toEqual([]);
-      }
-    });
-
-    test('a run that is being made at the same moment is taken over or refused, never lost', async () => {
-      for (let round = 0; round < 5; round++) {
-        const email = newAddress();
-        const cookie = await browserLogin(email);
-        const wants = { headers: sameOrigin, by: agents.authorization, scope: 'profile' };
-        const [renewed, ...answers] = await Promise.all([
-          browserLogin(email, cookie),
-          ...Array.from({ length: 12 }, async (_, n) => {
-            await turns(n * 5);
-            return exchange(n % 2 ? app : node, undefined, { cookie, ...wants });
-          }),
-        ]);
-        const { sessions } = (await app.ask('GET', '/sessions', { cookie: renewed, headers: sameOrigin }))
-          .body;
-        const login = sessions.find(({ current }: { current: boolean }) => current).id;
-        for (const answer of answers) {
-          expect(['200', '400 invalid_request']).toContain(outcome(answer));
-          if (answer.status !== 200) continue;
-          expect(await facts(answer.body.access_token)).toMatchObject({ active: true, within: [login] });
-        }
       }
     });
   });

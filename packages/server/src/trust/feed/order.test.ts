@@ -101,19 +101,9 @@ describe('the order of events on PostgreSQL', () => {
     for (const finish of held) await finish();
   });
 
-  test('positions may have more than 32 bits', async () => {
+  test('with many writers on two nodes that commit and roll back in any order, each reader gets every event once, in one order, also beyond 32 bits', async () => {
     const t = await openApp('postgres');
-    await t.ctx.db.single.run(`SELECT setval('feed_sequence', ${2 ** 32 + 2 ** 31 - 2})`, []);
-    const service = await feedService(t);
-    const finish = await openWriter(t, 1);
-    for (const n of [2, 3, 4]) await write(t, n);
-    expect(await subjectsOf(service)).toEqual([]);
-    await finish();
-    expect(await subjectsOf(service)).toEqual([1, 2, 3, 4].map(user));
-  });
-
-  test('with many writers on two nodes that commit and roll back in any order, each reader gets every event once, in one order', async () => {
-    const t = await openApp('postgres');
+    await t.ctx.db.single.run(`SELECT setval('feed_sequence', ${2 ** 32 + 2 ** 31 - 100})`, []);
     const node = await openApp('postgres', { beside: t });
     const service = await feedService(t);
     const writers = 8;

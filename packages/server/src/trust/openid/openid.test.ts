@@ -307,7 +307,36 @@ onBothDatabases('OpenID Connect', (open) => {
     for (const { access_token } of opened) expect(await isActive(access_token)).toBe(false);
   });
 
-  test('a wrong redirect URI, hint or client is refused, on the page, too, and ends nothing', async () => {
+  /** The pages that a request to sign out leads to, by GET and by POST. */
+  const pagesFor = async (parameters: Record<string, string> | string) => {
+    const pages: Answer[] = [];
+    for (const { status, headers } of [
+      await app.ask('GET', `/end_session?${new URLSearchParams(parameters)}`),
+      await app.ask('POST', '/end_session', { form: parameters }),
+    ]) {
+      const location = headers.get('Location') ?? '';
+      expect([status, location]).toEqual([303, expect.stringMatching(/^\/sign-out(\?|$)/)]);
+      pages.push(await app.ask('GET', location.slice(1)));
+    }
+    return pages.map((page) => [page.status, page.headers.get('Location'), pageDataIn<SignOutPage>(page)]);
+  };
+
+  test('a request to sign out leads to a page, where nothing ends by itself; empty parameters count as omitted', async () => {
+    const { href } = new URL('https://app.example/bye?</script>');
+    const { id: client_id } = await newClient({ signOutRedirectUris: [href] });
+    const good = { client_id, post_logout_redirect_uri: href, state: 'a&b</script>' };
+    const empty = { id_token_hint: '', client_id: '', post_logout_redirect_uri: '', state: '' };
+    for (const [sent, parameters] of [
+      [good, good],
+      [empty, {}],
+      [{}, {}],
+    ] as const)
+      for (const page of await pagesFor(sent))
+        expect(page).toEqual([200, null, { outcome: 'valid', parameters }]);
+    expect(await isActive(tokens.access_token)).toBe(true);
+  });
+
+  test('a wrong redirect URI, hint or client, or a repeated parameter is refused, on the page, too, and ends nothing', async () => {
     const { id_token: id_token_hint = '' } = await openid('openid');
     const elsewhere = 'https://other.example/bye';
     const other = await newClient({ signOutRedirectUris: [elsewhere] });
@@ -322,15 +351,12 @@ onBothDatabases('OpenID Connect', (open) => {
     ] as const) {
       const parameters = { post_logout_redirect_uri: uri, ...named };
       expect(outcome(await signOut(parameters, { token: tokens.access_token }))).toBe('400 invalid_request');
-      for (const { headers } of [
-        await app.ask('GET', `/end_session?${new URLSearchParams(parameters)}`),
-        await app.ask('POST', '/end_session', { form: parameters }),
-      ]) {
-        const page = await app.ask('GET', headers.get('Location')!.slice(1));
-        expect([page.status, page.headers.get('Location')]).toEqual([400, null]);
-        expect(pageDataIn<SignOutPage>(page)).toMatchObject({ outcome: 'refused' });
-      }
+      for (const page of await pagesFor(parameters))
+        expect(page).toEqual([400, null, { outcome: 'refused', message: expect.any(String) }]);
     }
+    const message = expect.stringContaining('state: appears twice');
+    for (const page of await pagesFor('state=a&state=b'))
+      expect(page).toEqual([400, null, { outcome: 'refused', message }]);
     expect(await isActive(tokens.access_token)).toBe(true);
   });
 });
