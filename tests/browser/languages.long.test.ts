@@ -1,4 +1,4 @@
-// Pages in every language: that they fit on a small phone, that axe-core finds nothing, and how the language is chosen.
+// Pages in every language: that they fit on a small phone, and that axe-core finds nothing. How the language is chosen: times.long.test.ts.
 
 import { expect, test } from 'bun:test';
 import { languages } from '@latchkey/contract/languages';
@@ -7,8 +7,6 @@ import { axeIn } from '#support/axe.ts';
 import { newPage } from '#support/browser.ts';
 import { service } from '#support/common-service.ts';
 import { mainStates } from '#support/page-states/languages.ts';
-import { newAddress, pressed, signedIn, titled } from '#support/people.ts';
-import { allTexts } from '../../packages/dashboard/src/languages/all.ts';
 import { mailTexts } from '../../packages/server/src/platform/mail/texts/texts.ts';
 
 const smallPhone = { width: 320, height: 640 };
@@ -80,26 +78,3 @@ test.each([...languages])(
     expect(opened).toContain('account-deletion');
   },
 );
-
-test('pages follow the language of the profile, at once when it is saved, also after signing out, and the browser without it', async () => {
-  const page = await newPage({ locale: 'en-US' });
-  const token = await signedIn(page, service.url, newAddress());
-  const store = (locale: string | null) =>
-    service.api.call('updateProfile', { accessToken: token, body: { locale } });
-  await store('fr-CA');
-  await page.goto(`${service.url}/account`);
-  await titled(page, allTexts.fr.account.heading);
-  await page.goto(`${service.url}/login`);
-  await titled(page, allTexts.fr.login.signedIn);
-  await store(null);
-  await page.goto(`${service.url}/account`);
-  await titled(page, allTexts.en.account.heading);
-  expect((await page.context().cookies()).filter(({ name }) => name === 'latchkey_language')).toEqual([]);
-  await pressed(page, allTexts.en.account.profile.edit);
-  await page.getByLabel(allTexts.en.account.profile.locale).selectOption('ja');
-  await pressed(page, allTexts.en.account.save);
-  await titled(page, allTexts.ja.account.heading);
-  await page.getByText(allTexts.ja.account.profile.saved).waitFor();
-  // Just now, or minutes ago.
-  expect(await page.locator('#sessions time').first().innerText()).toMatch(/\p{Script=Han}/u);
-});

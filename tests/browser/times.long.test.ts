@@ -1,12 +1,14 @@
-// Times on pages: as the profile says, else as the browser does. How they are written: packages/dashboard/src/format.test.ts.
+// Times and the language of pages: as the profile says, else as the browser does. How times are written:
+// packages/dashboard/src/format.test.ts.
 
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { newPage, untilLoaded } from '#support/browser.ts';
 import { service } from '#support/common-service.ts';
 import { startDevice } from '#support/devices.ts';
-import { signIn } from '#support/people.ts';
+import { signIn, titled } from '#support/people.ts';
 import { changeStore } from '#support/service.ts';
+import { allTexts } from '../../packages/dashboard/src/languages/all.ts';
 
 const inNewYork = { locale: 'en-US', timezoneId: 'America/New_York' };
 /** As Chromium in New York writes times, and as an Indian who speaks German wants them. */
@@ -34,7 +36,7 @@ async function saveProfile(page: Page, locale: string, zone: string): Promise<vo
   await page.locator('#edit-profile').waitFor();
 }
 
-test('pages follow the profile at once when it is saved, and the browser without it or with what the browser does not know', async () => {
+test('times and language follow the profile at once when it is saved, also on other pages, and the browser without it or with what the browser does not know', async () => {
   const page = await newPage(inNewYork);
   const errors: string[] = [];
   page.on('pageerror', (error) => void errors.push(String(error)));
@@ -42,12 +44,16 @@ test('pages follow the profile at once when it is saved, and the browser without
   await signIn(page, service.url, email);
   allMatch(await timesOn(page), american);
   expect(await page.locator('#events time').first().innerText()).not.toMatch(american);
+  await titled(page, allTexts.en.account.heading);
   await saveProfile(page, 'de', 'Asia/Kolkata');
+  await titled(page, allTexts.de.account.heading);
+  await page.getByText(allTexts.de.account.profile.saved).waitFor();
   allMatch(await timesOn(page), indian);
-  await page.reload();
+  await page.goto(`${service.url}/login`);
+  await titled(page, allTexts.de.login.signedIn);
+  await page.goto(`${service.url}/account`);
   allMatch(await timesOn(page), indian);
-  const { verification_uri_complete: link } = await startDevice(service);
-  await page.goto(link);
+  await page.goto((await startDevice(service)).verification_uri_complete);
   expect((await timesOn(page))[0]).toMatch(indian);
   const expires = page.locator('#expires time');
   expect(await expires.getAttribute('title')).toMatch(/^\d\d:\d\d UTC\+5:30$/);
@@ -61,10 +67,15 @@ test('pages follow the profile at once when it is saved, and the browser without
   expect((await timesOn(page))[0]).toMatch(/\p{Script=Hebrew}/u);
   const time = page.locator('#requested-at time');
   expect(await time.evaluate((element) => getComputedStyle(element).unicodeBidi)).toBe('isolate');
+  store('fr-CA', null);
+  await page.goto(`${service.url}/account`);
+  await titled(page, allTexts.fr.account.heading);
   store('de_CH nonsense', 'Atlantis/Port');
   await page.goto(`${service.url}/account`);
   allMatch(await timesOn(page), american);
   await saveProfile(page, '', '');
+  await titled(page, allTexts.en.account.heading);
   allMatch(await timesOn(page), american);
+  expect((await page.context().cookies()).filter(({ name }) => name === 'latchkey_language')).toEqual([]);
   expect(errors).toEqual([]);
 });

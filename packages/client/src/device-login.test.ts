@@ -1,6 +1,9 @@
 import { expect, test } from 'bun:test';
+import type { TokenSet } from '@latchkey/contract/tokens';
+import { outcome } from '#support/account.ts';
 import { openApp } from '#support/app.ts';
 import { apiOf, clockOf, codeOf } from '#support/client.ts';
+import { decideDevice } from '#support/devices.ts';
 import { fresh } from '#support/shared.ts';
 import type { Clock } from './clock.ts';
 import { startDeviceLogin } from './device-login.ts';
@@ -22,12 +25,8 @@ const outcomes = (): string[] =>
     .filter(({ route }) => route === '/api/v1/auth/token')
     .map(({ outcome }) => outcome);
 
-async function approve(userCode: string): Promise<void> {
-  const { access_token } = await service.login();
-  const json = { user_code: userCode };
-  const answer = await service.ask('POST', '/device/approve', { json, token: access_token });
-  expect(answer.status).toBe(204);
-}
+const approve = async (user_code: string, by?: TokenSet): Promise<string> =>
+  outcome(await decideDevice(service, 'approve', { user_code }, by ?? (await service.login())));
 
 test.each([0.8, 1.3, 2])(
   'a clock at %d times the right speed completes the login without repeated slow_down responses',
@@ -35,7 +34,7 @@ test.each([0.8, 1.3, 2])(
     let waits = 0;
     const clock = clockAtSpeed(speed, async () => {
       waits++;
-      if (waits === 25) await approve(login.userCode);
+      if (waits === 25) expect(await approve(login.userCode)).toBe('204');
     });
     const login = await startDeviceLogin(service.api, { clock });
     await login.tokens({ holdSeconds: 0 });
@@ -46,17 +45,13 @@ test.each([0.8, 1.3, 2])(
 );
 
 test('a login that is cancelled, or aborted while its code is on its way, cannot be approved, nor its session used', async () => {
-  const { access_token: token } = await service.login();
-  const approved = async (user_code: string) => {
-    const { status, body } = await service.ask('POST', '/device/approve', { json: { user_code }, token });
-    return status === 204 ? 'approved' : body.error;
-  };
+  const browser = await service.login();
   const pending = await startDeviceLogin(service.api, { clock: clockOf(service) });
   await pending.cancel();
-  expect(await approved(pending.userCode)).toBe('invalid_grant');
+  expect(await approve(pending.userCode, browser)).toBe('400 invalid_grant');
   expect(await codeOf(pending.tokens())).toBe('invalid_grant');
   const started = await startDeviceLogin(service.api, { clock: clockOf(service) });
-  expect(await approved(started.userCode)).toBe('approved');
+  expect(await approve(started.userCode, browser)).toBe('204');
   const tokens = await started.tokens();
   await started.cancel();
   expect((await service.ask('GET', '/me', { token: tokens.access_token })).status).toBe(401);
@@ -71,5 +66,5 @@ test('a login that is cancelled, or aborted while its code is on its way, cannot
     return response;
   });
   expect(await codeOf(startDeviceLogin(api, { signal: stop.signal }))).toBe('aborted');
-  expect(await approved(code)).toBe('invalid_grant');
+  expect(await approve(code, browser)).toBe('400 invalid_grant');
 });

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { openApp, type TestApp } from '#support/app.ts';
 import { clockOf, codeOf } from '#support/client.ts';
+import { type Decision, decideDevice } from '#support/devices.ts';
 import { credentialStore } from './credentials.ts';
 import type { DeviceLogin } from './device-login.ts';
 import { openSession } from './session.ts';
@@ -12,11 +13,8 @@ const setUp = async () => {
   const api = service.api;
   const store = credentialStore(memoryStorage(), api.server);
   const browser = await service.login();
-  const decide = async (decision: 'approve' | 'deny', { userCode }: DeviceLogin) =>
-    (await service.ask('POST', `/device/${decision}`, {
-      json: { user_code: userCode },
-      token: browser.access_token,
-    })) as { status: number };
+  const decide = (decision: Decision, { userCode: user_code }: DeviceLogin) =>
+    decideDevice(service, decision, { user_code }, browser);
   const signInWith = (onStart: (login: DeviceLogin) => unknown, more: { signal?: AbortSignal } = {}) =>
     signIn({
       api,
