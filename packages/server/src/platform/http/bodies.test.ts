@@ -231,6 +231,43 @@ test('a body that is not a JSON object is 400 at every endpoint, and so is a for
   }
 });
 
+test('a body of 65,536 bytes is accepted and one of 65,537 refused at every endpoint, with and without Content-Length', async () => {
+  // A request for the feed would wait for an event.
+  const [start, end] = ['{"returnImmediately":true,"x":"', '"}'];
+  for (const endpoint of withBody)
+    for (const bytes of [65_536, 65_537]) {
+      const text = start + 'x'.repeat(bytes - start.length - end.length) + end;
+      for (const sent of [
+        { raw: text, headers: { ...json, 'Content-Length': `${Buffer.byteLength(text)}` } },
+        { raw: new Blob([text]).stream(), headers: json },
+      ]) {
+        // An accepted request may end the session.
+        const { status, body } = await (await callersOf(t))(endpoint, sent);
+        const isTooLarge = status === 413 && body.error === 'payload_too_large';
+        expect([endpoint.id, bytes, isTooLarge]).toEqual([endpoint.id, bytes, bytes > 65_536]);
+      }
+    }
+});
+
+test('every endpoint refuses other media types, and accepts its own with parameters and in any case', async () => {
+  const call = await callersOf(t);
+  const others = [
+    '',
+    'text/plain',
+    'application/xml',
+    'application/jsonx',
+    'multipart/form-data; boundary=x',
+  ];
+  // A body that is invalid shows that its type was accepted, and does nothing.
+  const own = ['', '; charset=UTF-8', ' ;x=y'].map((suffix) => `Application/JSON${suffix}`);
+  for (const endpoint of withBody)
+    for (const type of [...others, ...own]) {
+      const answer = await call(endpoint, { headers: { 'Content-Type': type }, raw: '{' });
+      const expected = own.includes(type) ? '400 invalid_request' : '415 unsupported_media_type';
+      expect([endpoint.id, type, outcome(answer)]).toEqual([endpoint.id, type, expected]);
+    }
+});
+
 test('a path with a malformed id is 404, even with characters that a database cannot store, and 400 where it would be made', async () => {
   const call = await callersOf(await openApp('postgres'));
   for (const endpoint of all.filter(({ path }) => path.includes('{'))) {

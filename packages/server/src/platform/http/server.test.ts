@@ -1,10 +1,9 @@
-// What holds for every endpoint.
+// What holds for every endpoint, whatever its body.
 
 import { beforeAll, describe, expect, test } from 'bun:test';
 import type { Endpoint } from '@latchkey/contract/endpoint';
 import { endpoints } from '@latchkey/contract/endpoints';
 import { errorStatus } from '@latchkey/contract/errors';
-import { serviceRights } from '@latchkey/contract/scopes';
 import { outcome, sameOrigin } from '#support/account.ts';
 import { type Answer, type Ask, openApp } from '#support/app.ts';
 import { shared } from '#support/shared.ts';
@@ -16,10 +15,8 @@ const methodOf = (endpoint: Endpoint): string => endpoint.method.toUpperCase();
 
 const t = shared(() => openApp('sqlite', { settings: { LATCHKEY_ALLOWED_ORIGINS: origin } }));
 let token: string;
-let service: string;
 beforeAll(async () => {
   token = (await t.login()).access_token;
-  service = await t.serviceAuthorization(...serviceRights);
 });
 
 /** Expects an error object with this code and its status. */
@@ -42,11 +39,6 @@ describe.each(all.map((endpoint) => [`${methodOf(endpoint)} ${endpoint.path}`, e
     const path = pathOf(endpoint);
     const ask = (headers: Record<string, string> = {}, raw?: string) =>
       t.ask(methodOf(endpoint), path, { headers, ...(raw === undefined ? {} : { raw }) });
-
-    const authorization = (): Record<string, string> => {
-      if (endpoint.access === 'anyone') return {};
-      return { Authorization: endpoint.access === 'service' ? service : `Bearer ${token}` };
-    };
 
     test('returns a well-formed X-Request-Id and replaces any other, and is not to be stored', async () => {
       for (const id of ['a', 'A.b_c-9', 'x'.repeat(128)])
@@ -82,45 +74,6 @@ describe.each(all.map((endpoint) => [`${methodOf(endpoint)} ${endpoint.path}`, e
         const query = `${path}?limit=x&limit=y&scope=z`;
         expectError(await t.ask(methodOf(endpoint), query, { token: 'lk_at_x' }), code);
         expect(t.statements.length).toBe(before);
-      });
-    }
-
-    // An identity token needs a scope of runs, which is checked before the body.
-    if (endpoint.body && endpoint !== endpoints.issueIdToken) {
-      test('accepts a body of 65,536 bytes and refuses one of 65,537, with and without Content-Length', async () => {
-        const send = async (bytes: number, isAnnounced: boolean) => {
-          // A request for the feed would wait for an event.
-          const [start, end] = ['{"returnImmediately":true,"x":"', '"}'];
-          const text = start + 'x'.repeat(bytes - start.length - end.length) + end;
-          expect(Buffer.byteLength(text)).toBe(bytes);
-          // A session of its own: an accepted request may end every session of the user.
-          const needsLogin = !['anyone', 'service'].includes(endpoint.access);
-          const login = needsLogin ? await t.login('size@example.com') : undefined;
-          const length: Record<string, string> = isAnnounced ? { 'Content-Length': `${bytes}` } : {};
-          const credential = login ? { Authorization: `Bearer ${login.access_token}` } : authorization();
-          return t.ask(methodOf(endpoint), path, {
-            headers: { 'Content-Type': 'application/json', ...length, ...credential },
-            raw: isAnnounced ? text : new Blob([text]).stream(),
-          });
-        };
-        for (const isAnnounced of [true, false]) {
-          expectError(await send(65_537, isAnnounced), 'payload_too_large');
-          expect((await send(65_536, isAnnounced)).status).not.toBe(413);
-        }
-      });
-
-      test('refuses other media types, and accepts its own with parameters and in any case', async () => {
-        const send = (type: string, raw: string) => ask({ ...authorization(), 'Content-Type': type }, raw);
-        const others = [
-          'text/plain',
-          'application/xml',
-          'application/jsonx',
-          'multipart/form-data; boundary=x',
-        ];
-        for (const type of ['', ...others]) expectError(await send(type, '{}'), 'unsupported_media_type');
-        // The body is invalid, so the error shows that the type was accepted, and nothing happens.
-        for (const suffix of ['', '; charset=UTF-8', ' ;x=y'])
-          expectError(await send(`Application/JSON${suffix}`, '{'), 'invalid_request');
       });
     }
 
