@@ -2,24 +2,19 @@
 
 import { describe, expect, test } from 'bun:test';
 import { outcome } from '#support/account.ts';
-import { type Answer, onBothDatabases, openApp, type TestApp } from '#support/app.ts';
+import { onBothDatabases, openApp, type TestApp } from '#support/app.ts';
 import { fresh } from '#support/shared.ts';
 import { ifMatchHolds, ifNoneMatchIncludes } from '../../platform/values/entity-tag.ts';
 
-interface Person {
-  readonly t: TestApp;
-  readonly token: string;
-  get(): Promise<Answer>;
-  patch(json: unknown, headers?: Record<string, string>): Promise<Answer>;
-}
+type Person = Awaited<ReturnType<typeof person>>;
 
-async function person(t: TestApp, email = 'ada@example.com'): Promise<Person> {
+async function person(t: TestApp, email = 'ada@example.com') {
   const token = (await t.login(email)).access_token;
   return {
-    t,
     token,
     get: () => t.ask('GET', '/me', { token }),
-    patch: (json, headers = {}) => t.ask('PATCH', '/me', { json, token, headers }),
+    patch: (json: unknown, headers: Record<string, string> = {}) =>
+      t.ask('PATCH', '/me', { json, token, headers }),
   };
 }
 

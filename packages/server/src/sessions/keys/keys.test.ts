@@ -84,13 +84,6 @@ onBothDatabases('keys', (open, dialect) => {
         expect(await mailsTo(app, email, notice)).toEqual([]);
     });
 
-    test('the extreme lifetimes and the longest name are accepted', async () => {
-      const owner = await signIn();
-      const name = 'é'.repeat(100);
-      for (const expires_in of [3_600, 31_536_000])
-        expect((await created(owner, { name, expires_in })).name).toBe(name);
-    });
-
     test('details are kept as they were sent, in the list and in introspection', async () => {
       const owner = await signIn();
       const raw =
@@ -135,12 +128,13 @@ onBothDatabases('keys', (open, dialect) => {
     });
   });
 
-  test('keys are listed without those of others, logins, and keys that ended', async () => {
+  test('keys of the extreme lifetimes and the longest name are listed, without those of others, logins, and keys that ended', async () => {
     const owner = await signIn();
     await created(await signIn());
-    await created(owner, { name: 'a' });
+    const name = 'é'.repeat(100);
+    for (const expires_in of [31_536_000, 3_600]) await created(owner, { name, expires_in });
     await remove(owner, (await created(owner)).id);
-    expect((await list(owner)).keys).toMatchObject([{ name: 'a' }]);
+    expect((await list(owner)).keys).toMatchObject([{ name }, { name }]);
     const { sessions } = await app.api.call('listSessions', { accessToken: owner.access_token });
     expect(sessions.map(({ kind }) => kind)).toEqual(['browser']);
   });

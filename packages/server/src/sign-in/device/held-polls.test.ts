@@ -85,16 +85,13 @@ onBothDatabases('a poll that prefers to wait', (open, dialect) => {
     expect(outcome(await pollDevice(app, codes))).toBe(pending);
   });
 
-  test('is answered when the code expires', async () => {
+  test('is answered when the code expires, and at once without a usable preference', async () => {
     const codes = await startDevice(app);
     app.pass(app.ctx.config.deviceCodeTtlSeconds - 10);
     const waiting = held(codes);
     await app.untilWaiting(1, 9);
     app.pass(10);
     expect(applied(await waiting)).toEqual(['400 expired_token', 'wait=20']);
-  });
-
-  test('is answered at once without a usable preference', async () => {
     for (const wait of ['0', 'soon'])
       expect(applied(await held(await startDevice(app), { wait }))).toEqual([pending, null]);
   });
