@@ -2,7 +2,7 @@
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -12,6 +12,7 @@ import { sendTo } from '#support/forwarding.ts';
 import { nodes } from '#support/node.ts';
 import { registerService, startService } from '#support/service.ts';
 import { shared } from '#support/shared.ts';
+import { memoryOf } from '../../bench/support/processes.ts';
 
 const main = join(import.meta.dir, '../../packages/cli/src/main.ts');
 const runtimes = [
@@ -41,10 +42,6 @@ beforeAll(async () => {
 
 afterEach(() => server.closeAllConnections());
 afterAll(() => void server.close());
-
-const memoryOf = (pid: number, name: 'VmRSS' | 'VmHWM'): number =>
-  Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) *
-  1024;
 
 describe.each(runtimes)('on $name', ({ name, command }) => {
   let agent: RunningAgent;
@@ -79,9 +76,9 @@ describe.each(runtimes)('on $name', ({ name, command }) => {
     expect(await echo(50 * megabyte)).toBe(50 * megabyte);
     // From here on the peak is counted anew.
     writeFileSync(`/proc/${agent.pid}/clear_refs`, '5');
-    const before = memoryOf(agent.pid, 'VmRSS');
+    const before = memoryOf(agent.pid).resident;
     expect(await echo(200 * megabyte)).toBe(200 * megabyte);
-    const grown = memoryOf(agent.pid, 'VmHWM') - before;
+    const grown = memoryOf(agent.pid).peak - before;
     expect(grown).toBeLessThan(50 * megabyte);
   });
 
