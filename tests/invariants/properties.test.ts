@@ -1,81 +1,52 @@
-// Random sequences of what people, devices and services do with one account, checked against a small model: the guarantees of the
-// service hold in any order, with any repetition, at any time and for any scope. Only steps advance the clock.
+// Random sequences of what people, devices and services do with one account, checked against a small model of it: the guarantees of
+// the service hold in any order, with any repetition, at any time and for any scope. Only steps move the clock.
 
 import { beforeAll, expect, test } from 'bun:test';
 import { deviceCodeGrantType } from '@latchkey/contract/tokens';
-import { type Link, linkFor } from '#support/account-scene.ts';
+import { addPasskey, newAuthenticator, sameOrigin, sessionCookieIn } from '#support/account.ts';
+import {
+  type Access,
+  Account,
+  accepted,
+  type By,
+  builds,
+  type Code,
+  type Device,
+  day,
+  everything,
+  excessOf,
+  type Granted,
+  grantedBy,
+  holdsEverything,
+  isSame,
+  names,
+  type OpenLink,
+  type Passkey,
+  type Repetition,
+  refreshRetry,
+  refusalOf,
+  type Session,
+  type Token,
+  tickets,
+  tooMany,
+} from '#support/account-model.ts';
+import { linkFor, tokenOf } from '#support/account-scene.ts';
 import { type Answer, type Ask, onBothDatabases, sharedNodes, type TestApp } from '#support/app.ts';
-import { cancelDevice, type Decision, type DeviceCodes } from '#support/devices.ts';
+import { codeFor, redeem, redirectUri, requestOf } from '#support/authorize.ts';
+import { cancelDevice, type Decision } from '#support/devices.ts';
 import fc from '#support/fc.ts';
 import { isLong } from '#support/long.ts';
 import { exchange } from '#support/runs.ts';
-import { declareService } from '#support/services.ts';
+import { seed } from '#support/seed.ts';
+import { declareService, type TestService } from '#support/services.ts';
 import { setDisabled } from '../../packages/server/src/identity/account/account.ts';
-import { readToken } from '../../packages/server/src/sessions/tokens.ts';
+import { readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
+import { emailKeyOf } from '../../packages/server/src/platform/values/email-key.ts';
+import { readToken, sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';
 
-const runs = isLong ? 300 : 60;
-const maxLength = 60;
-const day = 86_400;
-const [accessTtl, idleTtl, sessionTtl, deviceTtl, linkTtl] = [14_400, 30 * day, 180 * day, 600, 900];
-const [leeway, refreshRetry, redeemRetry, recentSignIn] = [10, 600, 60, 900];
+const [accessTtl, deviceTtl, linkTtl, codeTtl, changeTtl] = [14_400, 600, 900, 60, 3600];
 const keyTtl = 2 * accessTtl;
-const [runTokenTtl, runIdleTtl, runTtl, maxRunDepth] = [900, 3600, day, 3];
-const [tickets, builds] = ['https://tickets.example/api', 'https://builds.example/api'];
-
-/** What a request asks for. */
-interface Access {
-  readonly scope?: string;
-  readonly resource?: string;
-}
-/** What a session may do. */
-interface Granted {
-  readonly scopes: readonly string[];
-  readonly resource: string | null;
-}
-interface Token {
-  /** Empty for a key, and for a run that no service acts in. */
-  refresh: string;
-  access: string;
-  accessEnds: number;
-}
-interface Session extends Granted {
-  readonly id: string;
-  readonly kind: 'browser' | 'device' | 'key' | 'run';
-  /** What a run is directly within. */
-  readonly within: Session | undefined;
-  readonly createdAt: number;
-  readonly endsAt: number;
-  ended: boolean;
-  stolen: boolean;
-  idleEnds: number;
-  /** One per generation; only the last is unspent. */
-  readonly tokens: Token[];
-  rotatedAt: number;
-  key: string | undefined;
-}
-/** Who sends a request. */
-type By = readonly [session: Session, token: Token];
-interface Device extends DeviceCodes {
-  readonly asked: Access;
-  readonly expires: number;
-  state: 'pending' | 'approved' | 'denied' | 'redeemed' | 'cancelled';
-  /** All sessions were revoked after the approval. */
-  ended: boolean;
-  interval: number;
-  lastPoll: number;
-  redeemedAt: number;
-  key: string | undefined;
-  session: Session | undefined;
-}
-interface OpenLink extends Link {
-  readonly expires: number;
-  spent: boolean;
-  attempts: number;
-}
-
-const names = ['profile', 'email', 'organizations', 'openid', 'tickets:read'];
-const everything = ['*'];
-const tooMany = Array.from({ length: 21 }, () => 'email').join(' ');
+const [runTokenTtl, maxRunDepth] = [900, 3];
 
 const scope = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(undefined, undefined, '*') },
@@ -88,13 +59,21 @@ const scope = fc.oneof(
 const resource = fc.constantFrom(undefined, undefined, undefined, tickets, builds, '', `${tickets}/`);
 const access = fc.record({ scope, resource }).map((asked) => JSON.parse(JSON.stringify(asked)) as Access);
 /** An index counted from the newest item, so that recent items are picked most often. */
-const which = fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 2, arbitrary: fc.nat(3) });
+const which = fc.oneof(
+  { weight: 6, arbitrary: fc.constant(0) },
+  { weight: 3, arbitrary: fc.nat(3) },
+  { weight: 1, arbitrary: fc.nat(20) },
+);
 
 /** What is drawn for each step. */
 const draws = {
   /** How many seconds pass before it. */
   lapse: fc.constantFrom(0, 0, 0, 1),
-  ...{ session: which, inBrowser: fc.boolean(), token: which, other: which, device: which, link: which },
+  among: fc.constantFrom('all', 'browsers', 'live', 'live browsers'),
+  ...{ session: which, token: which, other: which, device: which, link: which, place: fc.nat(3) },
+  any: fc.nat(1_000),
+  either: fc.boolean(),
+  isConfirmed: fc.constantFrom(true, true, true, false),
   key: fc.constantFrom(undefined, 'a', 'a', 'b'),
   times: fc.constantFrom(1, 1, 3, 20),
   access,
@@ -104,14 +83,17 @@ const draws = {
   method: fc.constantFrom('POST', 'DELETE'),
   proof: fc.constantFrom('link', 'code', 'wrong code'),
   decision: fc.constantFrom<Decision[]>('approve', 'approve', 'deny', 'verify'),
-  isRefresh: fc.boolean(),
   seconds: fc.oneof(
     { weight: 4, arbitrary: fc.constantFrom(1, 4, 5, 10, 11) },
     { weight: 3, arbitrary: fc.constantFrom(60, 61, 300, 600, 601, 901) },
     { weight: 1, arbitrary: fc.constantFrom(accessTtl, 29 * day) },
   ),
+  leap: fc.constantFrom(1, 90, -30, 3_600, day / 2, -2, 3 * day),
 };
 type Drawn = { [Name in keyof typeof draws]: (typeof draws)[Name] extends fc.Arbitrary<infer T> ? T : never };
+
+/** What is asked once, and with nothing of its own. */
+const plainly = { key: undefined, repeated: {}, way: 'JSON', times: 1 } as const;
 
 /** Calls that end nothing, with the scopes of which they need one. */
 const calls: readonly (readonly [method: string, path: string, needed: readonly string[], ask?: Ask])[] = [
@@ -128,91 +110,74 @@ const always = ['id', 'created_at', 'updated_at'];
 const ofEmail = ['email', 'email_verified'];
 const ofProfile = ['name', 'avatar_url', 'locale', 'time_zone'];
 
-const isSame = (one: readonly string[], other: readonly string[]): boolean =>
-  one.toSorted().join(' ') === other.toSorted().join(' ');
+const outcome = ({ status, body }: Answer): string => (status < 300 ? 'ok' : body.error);
+/** Counted from the newest. */
+const pick = <T>(things: readonly T[], back: number): T | undefined => things.at(-1 - (back % things.length));
+const newest = ({ tokens }: Session): Token => tokens.at(-1)!;
 
-const holdsEverything = ({ scopes, resource }: Granted): boolean =>
-  resource === null && isSame(scopes, everything);
+const credentialOf = ({ access, cookie }: Token) =>
+  cookie === undefined ? { token: access } : { cookie, headers: sameOrigin };
 
-/** The names in a scope that the service must accept; undefined if it must refuse it. */
-function accepted(scope: string): readonly string[] | undefined {
-  const found = scope.split(' ');
-  if (scope === tooMany || !found.every((name) => name === '*' || names.includes(name))) return undefined;
-  return found.includes('*') ? everything : found;
-}
-
-const grantedBy = ({ scope, resource }: Access): Granted => ({
-  scopes: (scope === undefined ? undefined : accepted(scope)) ?? everything,
-  resource: resource ?? null,
+const placeOf = (place: number) => ({
+  peer: `198.51.${place}.7`,
+  headers: { 'User-Agent': `Browser ${'ABCD'[place]}` },
 });
 
-/** The code that must refuse a new login or key with this access; undefined if it is good. */
-function refusalOf({ scope, resource }: Access): string | undefined {
-  if (scope !== undefined && !accepted(scope)) return 'invalid_scope';
-  return resource === undefined || [tickets, builds].includes(resource) ? undefined : 'invalid_target';
-}
-
-/** The code that must refuse a run with this access; undefined if it is within that of its parent. */
-function excessOf({ scope, resource }: Access, parent: Granted): string | undefined {
-  const scopes = scope === undefined ? parent.scopes : (accepted(scope) ?? everything);
-  // Everything does not include openid.
-  const held = isSame(parent.scopes, everything) ? names.filter((name) => name !== 'openid') : parent.scopes;
-  if (!scopes.every((name) => held.includes(name))) return 'invalid_scope';
-  const allowed = parent.resource === null ? [tickets, builds] : [parent.resource];
-  return resource === undefined || allowed.includes(resource) ? undefined : 'invalid_target';
-}
-
-/** The code that must refuse to repeat this access for an existing login; undefined if it is its own. */
-function changeOf({ scope, resource }: Access, own: Granted): string | undefined {
-  if (scope !== undefined && !isSame(accepted(scope) ?? [], own.scopes)) return 'invalid_scope';
-  return resource === undefined || resource === own.resource ? undefined : 'invalid_target';
-}
-
-const outcome = ({ status, body }: Answer): string => (status < 300 ? 'ok' : body.error);
-/** Counted from the newest. There always is one: each sequence begins with a link, a session and a device. */
-const pick = <T>(things: readonly T[], back: number): T => things.at(-(1 + (back % things.length)))!;
-
-/** One account, its model, and the invariants that hold regardless of the model. */
-class Run {
-  readonly sessions: Session[] = [];
-  readonly devices: Device[] = [];
-  readonly links: OpenLink[] = [];
-  disabled = false;
-  /** What each refresh token, device code and link has yielded: never two different results. */
-  readonly given = new Map<string, Set<string>>();
-
+/** The database, the clock and the services of all accounts. */
+interface Surroundings {
   readonly nodes: readonly TestApp[];
   readonly clock: { now: number };
-  /** The credentials of the service of tickets, and of one without a resource, which acts in runs. */
-  readonly services: readonly [tickets: string, agents: string];
-  readonly email: string;
+  /** The service of tickets, and one without a resource, which acts in runs and to which people sign in. */
+  readonly services: readonly [tickets: TestService, agents: TestService];
+}
+
+/** What is done with one account, and the invariants that hold regardless of its model. */
+class Run extends Account {
+  /** What each refresh token, device code and link has yielded: never two different results. */
+  readonly given = new Map<string, Set<string>>();
+  readonly around: Surroundings;
+  readonly startedAt: number;
+  userId = '';
   #turn = 0;
+  #names = 0;
 
-  constructor({ nodes, clock, services }: Pick<Run, 'nodes' | 'clock' | 'services'>, email: string) {
-    this.nodes = nodes;
-    this.clock = clock;
-    this.services = services;
-    this.email = email;
-  }
-
-  get now() {
-    return this.clock.now / 1000;
+  constructor(around: Surroundings, name: string) {
+    super(around.clock, `${name}@example.com`);
+    this.around = around;
+    this.startedAt = this.now;
   }
 
   /** Each node in turn. */
   get app(): TestApp {
-    return this.nodes[this.#turn++ % this.nodes.length]!;
+    const { nodes } = this.around;
+    return nodes[this.#turn++ % nodes.length]!;
   }
 
-  by(drawn: Drawn): By {
-    const sessions = this.sessions.filter(({ kind }) => !drawn.inBrowser || kind === 'browser');
-    const session = pick(sessions, drawn.session);
-    return [session, pick(session.tokens, drawn.token)];
+  newName = (): string => `thing ${++this.#names}`;
+
+  by({ among, session: back, any, token }: Drawn): By {
+    const isLive = among.startsWith('live');
+    const isAmong = (one: Session) =>
+      (!among.endsWith('browsers') || one.kind === 'browser') &&
+      (!isLive || this.authenticates([one, newest(one)]));
+    const session = pick(this.sessions.filter(isAmong), isLive ? any : back) ?? this.sessions[0]!;
+    return [session, pick(session.tokens, token)!];
+  }
+
+  /** A recent sign-in in a browser with a token. */
+  async recent({ session: back, place }: Drawn) {
+    const isRecent = (one: Session) =>
+      newest(one).access !== '' && !this.refusalFor([one, newest(one)], 'a recent sign-in');
+    if (!this.sessions.some(isRecent)) await this.signIn(place);
+    const session = pick(this.sessions.filter(isRecent), back)!;
+    return { session, token: newest(session).access };
   }
 
   wait(seconds: number): void {
-    this.clock.now += seconds * 1000;
+    this.around.clock.now += seconds * 1000;
   }
+
+  query = <Row>(statement: string): Promise<Row[]> => this.app.ctx.db.single.run<Row>(statement, []);
 
   post(path: string, ask: Pick<Ask, 'json' | 'form' | 'headers'>, idempotencyKey?: string): Promise<Answer> {
     const key = idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey };
@@ -227,7 +192,12 @@ class Run {
   }
 
   /** A response names the scope wherever that is narrow or the request named one. */
-  note(source: string, successes: readonly Answer[], scope: string | undefined, { scopes }: Granted) {
+  note(
+    source: string,
+    successes: readonly Answer[],
+    scope: string | undefined,
+    { scopes }: Granted,
+  ): Token | undefined {
     const seen = this.given.get(source) ?? new Set();
     this.given.set(source, seen);
     for (const { body } of successes) {
@@ -246,89 +216,103 @@ class Run {
     };
   }
 
-  begin(kind: Session['kind'], granted: Granted, token: Token, within?: Session): Session {
-    const { now } = this;
-    const fresh = { ended: false, stolen: false, createdAt: now, rotatedAt: now, key: undefined, within };
-    const endsAt = Math.min(within?.endsAt ?? now + sessionTtl, now + runTtl);
-    const ends =
-      token.refresh === ''
-        ? { idleEnds: token.accessEnds, endsAt: token.accessEnds }
-        : kind === 'run'
-          ? { idleEnds: Math.min(now + runIdleTtl, endsAt), endsAt }
-          : { idleEnds: now + idleTtl, endsAt: now + sessionTtl };
-    const id = readToken(this.app.ctx, token.access)!.sessionId;
-    const session = { id, kind, ...granted, ...fresh, ...ends, tokens: [token] };
-    this.sessions.push(session);
-    return session;
+  idOf({ access, cookie }: Token): string {
+    const { ctx } = this.app;
+    if (cookie === undefined) return readToken(ctx, access)!.sessionId;
+    return sessionIdOf(readHandle(ctx.keys, 'browserSession', cookie.split('=')[1]!)!.subject);
   }
 
-  isActive({ ended, idleEnds, endsAt, within }: Session): boolean {
-    return !ended && this.now < Math.min(idleEnds, endsAt) && (!within || this.isActive(within));
+  begin(of: Pick<Session, 'kind' | keyof Granted> & Partial<Session>, token: Token): Session {
+    return this.add({ id: this.idOf(token), ...of }, token);
   }
 
-  /** Whether an access token works, which may outlive the idle timeout of a login, but not that of a run. */
-  isGood([session, { accessEnds }]: By): boolean {
-    return (session.kind === 'run' ? this.isActive(session) : !session.ended) && this.now < accessEnds;
+  async requestLink(): Promise<OpenLink> {
+    const { address: to, links } = this;
+    const fresh = { to, spent: false, expires: this.now + linkTtl, attempts: 0 };
+    const link = { ...(await linkFor(this.app, to)), ...fresh };
+    links.push(link);
+    return link;
   }
 
-  authenticates(by: By): boolean {
-    return !this.disabled && this.isGood(by);
+  async signIn(place: number): Promise<void> {
+    await this.useLink(await this.requestLink(), { proof: 'link', times: 1, place });
   }
 
-  /** What must refuse a token for an operation that needs every scope; with `fresh` also a recent sign-in. */
-  refusalFor(by: By, fresh?: 'a browser' | 'a recent sign-in'): string | undefined {
-    const [session] = by;
-    if (!this.authenticates(by)) return 'invalid_token';
-    if (!holdsEverything(session)) return 'insufficient_scope';
-    const isRecent = this.now - session.createdAt <= recentSignIn;
-    const isFresh = session.kind === 'browser' && (isRecent || fresh === 'a browser');
-    return fresh === undefined || isFresh ? undefined : 'insufficient_user_authentication';
-  }
-
-  allEnded(): void {
-    for (const session of this.sessions) session.ended = true;
-    for (const device of this.devices) if (device.state === 'approved') device.ended = true;
-  }
-
-  async requestLink(): Promise<void> {
-    const link = await linkFor(this.app, this.email);
-    this.links.push({ ...link, spent: false, expires: this.now + linkTtl, attempts: 0 });
-  }
-
-  async signIn(): Promise<void> {
-    await this.requestLink();
-    await this.useLink(this.links.at(-1)!, { proof: 'link', times: 1 });
-  }
-
-  async useLink(link: OpenLink, { proof, times }: Pick<Drawn, 'proof' | 'times'>): Promise<void> {
-    const byLink = proof === 'link';
+  async useLink(
+    link: OpenLink,
+    { proof, times, place }: Pick<Drawn, 'proof' | 'times' | 'place'>,
+  ): Promise<void> {
+    // With a link to another address begins another account.
+    if (!link.spent && emailKeyOf(link.to) !== emailKeyOf(this.address)) return;
+    const { token, request } = link;
     const code = proof === 'code' ? link.code : link.code === '0000-0000' ? '1111-1111' : '0000-0000';
-    const expected: string[] = [];
-    let signsIn = false;
-    for (let i = 0; i < times; i++) {
-      const open = !link.spent && !signsIn && this.now < link.expires && (byLink || link.attempts < 5);
-      // A refusal rolls back the attempt, unless it is for a wrong code.
-      const right = open && proof !== 'wrong code';
-      if (open && !byLink && !(right && this.disabled)) link.attempts += 1;
-      expected.push(!right ? 'invalid_grant' : this.disabled ? 'account_disabled' : 'ok');
-      if (right && !this.disabled) signsIn = true;
-    }
-    const json = byLink ? { token: link.token } : { request: link.request, code };
-    const successes = await this.together(times, () => this.post('/magic_link/verify', { json }), expected);
-    const token = this.note(link.token, successes, undefined, grantedBy({}));
-    if (!token) return;
-    this.begin('browser', grantedBy({}), token);
-    for (const one of this.links) one.spent = true;
+    const expected = Array.from({ length: times }, () => this.predictLink(link, proof));
+    const json = proof === 'link' ? { token } : { request, code };
+    const send = () => this.post('/magic_link/verify', { json, ...placeOf(place) });
+    const tokens = this.note(token, await this.together(times, send, expected), undefined, grantedBy({}));
+    if (tokens) this.begin({ kind: 'browser', ...grantedBy({}), place }, tokens);
   }
 
-  async refresh(by: By, drawn: Drawn): Promise<void> {
+  /** As a page does, in a browser where another one may have signed in before. */
+  async signInAsPage({ place, session, either }: Drawn): Promise<void> {
+    const link = await this.requestLink();
+    const before = this.sessions.filter((one) => newest(one).cookie !== undefined);
+    const previous = either ? pick(before, session) : undefined;
+    const { peer, headers } = placeOf(place);
+    const answer = await this.app.ask('POST', '/magic_link/verify?session=cookie', {
+      ...(previous && credentialOf(newest(previous))),
+      ...{ json: { token: link.token }, peer, headers: { ...headers, ...sameOrigin } },
+    });
+    expect(outcome(answer)).toBe(this.predictLink(link, 'link'));
+    const cookie = { cookie: sessionCookieIn(answer), accessEnds: Number.POSITIVE_INFINITY };
+    const isReplaced = previous && this.isActive(previous);
+    const login = this.begin(
+      { kind: 'browser', ...grantedBy({}), place },
+      { refresh: '', access: '', ...cookie },
+    );
+    if (!isReplaced) return;
+    this.end(previous);
+    for (const one of this.sessions) if (one.within === previous) one.within = login;
+  }
+
+  async signInWithPasskey(passkey: Passkey | undefined, place: number): Promise<void> {
+    if (!passkey) return;
+    const { body } = await this.app.ask('POST', '/passkey/login/challenge');
+    const json = passkey.authenticator.get(body);
+    const answer = await this.app.ask('POST', '/passkey/login', { json, ...placeOf(place) });
+    expect(outcome(answer)).toBe(passkey.isGone ? 'unknown_credential' : 'ok');
+    if (passkey.isGone) return;
+    const token = this.note(`a sign-in at ${this.newName()}`, [answer], undefined, grantedBy({}))!;
+    this.begin({ kind: 'browser', ...grantedBy({}), place, passkey }, token);
+  }
+
+  async addPasskey(drawn: Drawn): Promise<void> {
+    const { passkeys, unread } = this;
+    if (passkeys.filter(({ isGone }) => !isGone).length >= 20) return;
+    const by = await this.recent(drawn);
+    const [authenticator, name] = [newAuthenticator(this.app), this.newName()];
+    const answer = await addPasskey(this.app, { access_token: by.token }, authenticator, name);
+    expect(outcome(answer)).toBe('ok');
+    passkeys.push({ began: this.next(), id: answer.body.id, name, authenticator, isGone: false });
+    unread.push('passkey_added');
+  }
+
+  async removePasskey(by: By, passkey: Passkey | undefined): Promise<void> {
+    if (!passkey) return;
+    const wanted = this.refusalFor(by, 'a recent sign-in') ?? (passkey.isGone ? 'not_found' : 'ok');
+    if (!(await this.call(by, 'DELETE', `/passkeys/${passkey.id}`, { wanted }))) return;
+    passkey.isGone = true;
+    this.unread.push('passkey_removed');
+  }
+
+  async refresh(by: By, drawn: Repetition & Pick<Drawn, 'times'>): Promise<void> {
     const [session, token] = by;
     const { key, repeated, way, times } = drawn;
     if (token.refresh === '') return;
     const expected = Array.from({ length: times }, () => this.predictRefresh(by, drawn));
     const json = { refresh_token: token.refresh, ...repeated };
     const form = { grant_type: 'refresh_token', ...json };
-    const headers = session.kind === 'run' ? { Authorization: this.services[1] } : {};
+    const headers = session.kind === 'run' ? { Authorization: this.around.services[1].authorization } : {};
     const send = () =>
       this.post(
         way === 'JSON' ? '/refresh' : way,
@@ -342,29 +326,13 @@ class Run {
     }
   }
 
-  predictRefresh([session, token]: By, { key: sent, repeated, way }: Drawn): string {
-    if (this.disabled) return 'account_disabled';
-    if (!this.isActive(session)) return 'invalid_grant';
-    const change = changeOf(repeated, session);
-    // A form without a key is recognized by its sender, who is always the same, within the leeway.
-    const key = sent ?? (way === 'JSON' ? undefined : 'the sender');
-    const retry = sent === undefined ? leeway : refreshRetry;
-    if (token === session.tokens.at(-1)) {
-      if (change) return change;
-      session.tokens.push({ refresh: '', access: '', accessEnds: 0 });
-      session.rotatedAt = this.now;
-      session.key = key;
-      session.idleEnds = this.now + (session.kind === 'run' ? runIdleTtl : idleTtl);
-      return 'ok';
-    }
-    const age = this.now - session.rotatedAt;
-    if (token === session.tokens.at(-2)) {
-      if (key !== undefined && key === session.key && age <= retry) return change ?? 'ok';
-      if (age <= leeway) return 'invalid_grant';
-    }
-    session.ended = true;
-    session.stolen = true;
-    return 'invalid_grant';
+  /** Uses a spent token once more, when it is too late to repeat a refresh. */
+  async steal({ session }: Drawn): Promise<void> {
+    const isSpent = (one: Session) => one.tokens.length > 1 && this.isActive(one);
+    const one = pick(this.sessions.filter(isSpent), session);
+    if (!one) return;
+    this.wait(refreshRetry + 1);
+    await this.refresh([one, one.tokens.at(-2)!], plainly);
   }
 
   /** Sends a request with an access token. `wanted` is the outcome if that is valid. Returns the response unless it must be a refusal. */
@@ -374,7 +342,7 @@ class Run {
     path: string,
     { wanted = 'ok', ...ask }: Ask & { readonly wanted?: string | undefined } = {},
   ): Promise<Answer | undefined> {
-    const answer = await this.app.ask(method, path, { token: by[1].access, ...ask });
+    const answer = await this.app.ask(method, path, { ...credentialOf(by[1]), ...ask });
     const expected = this.authenticates(by) ? wanted : 'invalid_token';
     expect([path, outcome(answer)]).toEqual([path, expected]);
     return expected === 'ok' ? answer : undefined;
@@ -385,7 +353,7 @@ class Run {
       method === 'POST'
         ? await this.call(by, method, '/revoke', { json: { scope: 'session' } })
         : await this.call(by, method, '/logout?scope=session');
-    if (answer) by[0].ended = true;
+    if (answer) this.end(by[0]);
   }
 
   async endOther(by: By, other: Session): Promise<void> {
@@ -394,7 +362,7 @@ class Run {
     const isOwn = other === by[0] && other.kind !== 'key';
     const wanted = (isOwn ? undefined : this.refusalFor(by)) ?? (isOver ? 'not_found' : 'ok');
     const path = `/${other.kind === 'key' ? 'keys' : 'sessions'}/${other.id}`;
-    if (await this.call(by, 'DELETE', path, { wanted })) other.ended = true;
+    if (await this.call(by, 'DELETE', path, { wanted })) this.end(other);
   }
 
   async endAll(by: By, { method }: Drawn): Promise<void> {
@@ -403,35 +371,42 @@ class Run {
   }
 
   /** As OAuth clients do, with either token and without a scope. */
-  async giveBack([session, token]: By, { isRefresh }: Drawn): Promise<void> {
-    const byRefresh = isRefresh && token.refresh !== '';
-    const answer = await this.post('/revoke', { form: { token: byRefresh ? token.refresh : token.access } });
+  async giveBack([session, token]: By, { either }: Drawn): Promise<void> {
+    if (token.cookie !== undefined) return;
+    const byRefresh = either && token.refresh !== '';
+    const form = { token: byRefresh ? token.refresh : token.access };
+    const answer = await this.post('/revoke', { form });
     expect(outcome(answer)).toBe('ok');
-    if (byRefresh || this.now < token.accessEnds) session.ended = true;
+    if (byRefresh || this.now < token.accessEnds) this.end(session);
   }
 
   async makeKey(by: By, { access: asked }: Drawn): Promise<void> {
-    const json = { name: 'key', scope: '*', ...asked, expires_in: keyTtl };
+    const name = this.newName();
+    const json = { name, scope: '*', ...asked, expires_in: keyTtl };
     const wanted = this.refusalFor(by, 'a recent sign-in') ?? refusalOf(asked);
     const answer = await this.call(by, 'POST', '/keys', { json, wanted });
     if (!answer) return;
     const granted = grantedBy(asked);
     expect(answer.body.scope.split(' ').toSorted()).toEqual(granted.scopes.toSorted());
-    this.begin('key', granted, { refresh: '', access: answer.body.key, accessEnds: this.now + keyTtl });
+    const token = { refresh: '', access: answer.body.key, accessEnds: this.now + keyTtl };
+    this.begin({ kind: 'key', ...granted, name }, token);
   }
 
   /** As its holder, or as a service that then acts in the run and refreshes it. */
-  async startRun(by: By, { access: asked, isRefresh: acts }: Drawn): Promise<void> {
+  async startRun(by: By, { access: asked, either }: Drawn): Promise<void> {
     const [parent, token] = by;
+    if (token.cookie !== undefined && !this.authenticates(by)) return;
+    const acts = either && token.cookie === undefined;
     const path = [parent];
     for (let one = parent.within; one; one = one.within) path.push(one);
     const isRefused = !this.authenticates(by) || (acts && parent.resource !== null);
     const refusal = isRefused
       ? 'invalid_request'
       : (excessOf(asked, parent) ?? (path.length > maxRunDepth ? 'conflict' : undefined));
-    const answer = await exchange(this.app, token.access, {
+    const answer = await exchange(this.app, token.access || undefined, {
       ...asked,
-      ...(acts && { by: this.services[1] }),
+      ...(token.cookie !== undefined && credentialOf(token)),
+      ...(acts && { by: this.around.services[1].authorization }),
     });
     expect([asked, outcome(answer)]).toEqual([asked, refusal ?? 'ok']);
     if (refusal) return;
@@ -442,16 +417,18 @@ class Run {
     const wanted = asked.scope === undefined ? parent.scopes : accepted(asked.scope)!;
     expect([isSame(scopes, wanted), expires_in, refresh !== '']).toEqual([true, accessEnds - this.now, acts]);
     const granted = { scopes, resource: asked.resource ?? parent.resource };
-    this.begin('run', granted, { access, refresh, accessEnds }, parent);
+    this.begin({ kind: 'run', ...granted, within: parent }, { access, refresh, accessEnds });
   }
 
   async startDevice({ access: asked, way }: Pick<Drawn, 'access' | 'way'>): Promise<void> {
-    const answer = await this.post('/device', way === 'JSON' ? { json: asked } : { form: { ...asked } });
+    const name = this.newName();
+    const json = { device_name: name, ...asked };
+    const answer = await this.post('/device', way === 'JSON' ? { json } : { form: json });
     const refusal = refusalOf(asked);
     expect(outcome(answer)).toBe(refusal ?? 'ok');
     if (refusal) return;
     const fresh = { state: 'pending', ended: false, interval: 5, lastPoll: 0, redeemedAt: 0 } as const;
-    const unused = { key: undefined, session: undefined };
+    const unused = { name, approver: undefined, key: undefined, session: undefined };
     this.devices.push({ ...answer.body, asked, expires: this.now + deviceTtl, ...fresh, ...unused });
   }
 
@@ -469,16 +446,18 @@ class Run {
     const json = { user_code: device.user_code };
     const wanted = refusal ?? (open ? 'ok' : 'invalid_grant');
     const answer = await this.call(by, 'POST', `/device/${decision}`, { json, wanted });
-    if (answer && decision !== 'verify') device.state = isApproval ? 'approved' : 'denied';
+    if (!answer || decision === 'verify') return;
+    device.state = isApproval ? 'approved' : 'denied';
+    device.approver = by[0];
   }
 
   async cancel(device: Device): Promise<void> {
     expect((await cancelDevice(this.app, device)).status).toBe(200);
-    if (device.session) device.session.ended = true;
+    if (device.session) this.end(device.session);
     if (['pending', 'approved'].includes(device.state)) device.state = 'cancelled';
   }
 
-  async poll(device: Device, drawn: Drawn): Promise<void> {
+  async poll(device: Device, drawn: Repetition & Pick<Drawn, 'times'>): Promise<void> {
     const { key, repeated, way, times } = drawn;
     const expected = Array.from({ length: times }, () => this.predictPoll(device, drawn));
     const json = { device_code: device.device_code, ...repeated };
@@ -493,40 +472,111 @@ class Run {
     const successes = await this.together(times, send, expected);
     const token = this.note(device.device_code, successes, repeated.scope ?? device.asked.scope, granted);
     if (intervals.length > 0) expect(Math.max(...intervals)).toBe(device.interval);
-    if (token && !device.session) device.session = this.begin('device', granted, token);
+    if (token && !device.session)
+      device.session = this.begin(
+        { kind: 'device', ...granted, name: device.name, approver: device.approver },
+        token,
+      );
   }
 
-  predictPoll(device: Device, { key, repeated }: Drawn): string {
-    const isRedeemed = device.state === 'redeemed';
-    if (isRedeemed && (key === undefined || key !== device.key || this.now - device.redeemedAt > redeemRetry))
-      return 'invalid_grant';
-    if (device.state === 'denied') return 'access_denied';
-    if (device.state === 'cancelled') return 'invalid_grant';
-    if (!isRedeemed && this.now >= device.expires) return 'expired_token';
-    const change = changeOf(repeated, grantedBy(device.asked));
-    if (change) return change;
-    if (isRedeemed) {
-      if (this.disabled) return 'account_disabled';
-      const { session } = device;
-      const good = !session || (this.isActive(session) && session.tokens.length === 1);
-      return good ? 'ok' : 'invalid_grant';
+  async approveApp(drawn: Drawn): Promise<void> {
+    const by = await this.recent(drawn);
+    const secret = await codeFor(this.app, { access_token: by.token }, requestOf(this.around.services[1].id));
+    const open = { spent: false, expires: this.now + codeTtl };
+    this.codes.push({ name: 'Agents', secret, approver: by.session, ...open });
+  }
+
+  async redeem(code: Code | undefined): Promise<void> {
+    if (!code || code.spent) return;
+    const headers = { Authorization: this.around.services[1].authorization };
+    const answer = await redeem(this.app, code.secret, {}, { headers });
+    const isGood = this.now < code.expires && this.isActive(code.approver);
+    expect(outcome(answer)).toBe(isGood ? 'ok' : 'invalid_grant');
+    code.spent = true;
+    if (!isGood) return;
+    const granted = { scopes: ['profile'], resource: null };
+    const { access } = this.note(code.secret, [answer], 'profile', granted)!;
+    const token = { refresh: '', access, accessEnds: this.now + answer.body.expires_in };
+    this.begin({ kind: 'app', ...granted, name: code.name, approver: code.approver }, token);
+  }
+
+  async takeAddress(drawn: Drawn): Promise<void> {
+    const { address, addresses, addressChanges: changes } = this;
+    const by = await this.recent(drawn);
+    const inCapitals = address.toUpperCase().replace('EXAMPLE.COM', 'example.com');
+    const fresh = `${this.newName().replace(' ', '-')}-${[...addresses][0]}`;
+    const email = pick([...addresses, inCapitals, fresh, fresh], drawn.any)!;
+    const send = async (path: string, json: object) =>
+      expect(outcome(await this.app.ask('POST', path, { token: by.token, json }))).toBe('ok');
+    await send('/me/email', { email });
+    const [row] = await this.query<{ id: string; expires_at: string }>(
+      `SELECT id, expires_at FROM email_changes WHERE user_id = '${this.userId}' AND voided_at IS NULL AND changed_at IS NULL`,
+    );
+    for (const one of changes) one.spent = true;
+    const token = tokenOf(this.app, 'emailChange', row!);
+    changes.push({ token, spent: drawn.isConfirmed, expires: this.now + changeTtl });
+    if (!drawn.isConfirmed) return;
+    await send('/me/email/verify', { token });
+    this.changeAddress(email);
+  }
+
+  /** The service must have written the notices that the model says, which get links. */
+  async readNotices(): Promise<void> {
+    const { notices, sessions, unread } = this;
+    const known = new Set(notices.map(({ id }) => id));
+    const rows = await this.query<Record<'id' | 'session_id' | 'kind' | 'email' | 'expires_at', string>>(
+      `SELECT * FROM notices WHERE user_id = '${this.userId}' ORDER BY ordinal`,
+    );
+    const added = rows.filter(({ id }) => !known.has(id));
+    // The sweep forgets applications that have ended.
+    const withoutApps = (kinds: readonly string[]) => kinds.filter((kind) => kind !== 'new_app');
+    expect(withoutApps(added.map(({ kind }) => kind))).toEqual(withoutApps(unread.splice(0)));
+    for (const row of added) {
+      const { id, kind, email: to } = row;
+      const session = sessions.find((one) => one.id === row.session_id)!;
+      const token = tokenOf(this.app, 'notice', row);
+      const fresh = { expires: Number(row.expires_at) / 1000, isSent: false, isVoid: false };
+      notices.push({ began: this.next(), id, kind, session, to, token, ...fresh });
     }
-    if (device.state === 'approved') {
-      if (this.disabled) return 'account_disabled';
-      if (device.ended) return 'invalid_grant';
-      Object.assign(device, { state: 'redeemed', redeemedAt: this.now, key });
-      return 'ok';
+  }
+
+  async useNotice({ any, either: approver }: Drawn): Promise<void> {
+    const usable = this.notices.filter(({ isVoid }) => !isVoid || any % 4 === 0);
+    const notice = pick(usable, any % 3 === 0 ? 0 : any);
+    if (!notice) return;
+    const json = { token: notice.token, ...(approver ? { approver } : {}) };
+    const answer = await this.app.ask('POST', '/notices/disown', { json });
+    if (notice.isVoid || this.now >= notice.expires) {
+      expect(outcome(answer)).toBe('invalid_grant');
+      return;
     }
-    if (this.now < device.lastPoll + device.interval - 1) {
-      device.interval += 5;
-      return 'slow_down';
-    }
-    device.lastPoll = this.now;
-    return 'authorization_pending';
+    const { body } = answer;
+    expect(outcome(answer)).toBe('ok');
+    expect({
+      ...body,
+      device_names: body.device_names.toSorted(),
+      passkeys_removed: body.passkeys_removed.toSorted(),
+      keys_removed: body.keys_removed.toSorted(),
+      approver: body.approver?.disowned ?? null,
+    }).toEqual(this.disown(notice, approver));
+    await this.checkUndone();
+  }
+
+  async receiveMail(): Promise<void> {
+    const { userId, around } = this;
+    await this.query(
+      `UPDATE outbox SET sent_at = ${around.clock.now} WHERE user_id = '${userId}' AND sent_at IS NULL`,
+    );
+    for (const notice of this.notices) notice.isSent = true;
+  }
+
+  /** Forwards and backwards, but never so far that a cookie, which each use extends, ends by its idle timeout. */
+  leap(seconds: number): void {
+    if (this.now + seconds - this.startedAt < 29 * day) this.wait(seconds);
   }
 
   async disable(disabled: boolean): Promise<void> {
-    expect(await setDisabled(this.app.ctx, this.email, disabled)).toBe(disabled !== this.disabled);
+    expect(await setDisabled(this.app.ctx, this.address, disabled)).toBe(disabled !== this.disabled);
     if (disabled && !this.disabled) this.allEnded();
     this.disabled = disabled;
   }
@@ -545,30 +595,27 @@ class Run {
         .filter(holds)
         .map(({ id }) => id)
         .toSorted();
-    const live = this.sessions.find((one) => !this.refusalFor([one, one.tokens.at(-1)!]));
+    const live = this.sessions.find((one) => !this.refusalFor([one, newest(one)]));
     if (live) {
-      const { access: token } = live.tokens.at(-1)!;
       for (const list of ['sessions', 'keys']) {
-        const { body } = await this.app.ask('GET', `/${list}?limit=100`, { token });
+        const { body } = await this.app.ask('GET', `/${list}?limit=100`, credentialOf(newest(live)));
         const ids = idsWhere((one) => this.isActive(one) && (one.kind === 'key') === (list === 'keys'));
         expect(body[list].map(({ id }: { id: string }) => id).toSorted()).toEqual(ids);
       }
     }
-    const thefts = await this.app.ctx.db.read.run<{ session_id: string }>(
-      `SELECT session_id FROM events e JOIN users u ON u.id = e.user_id
-       WHERE type = 'refresh_theft' AND email = '${this.email}'`,
-      [],
+    const thefts = await this.query<{ session_id: string }>(
+      `SELECT session_id FROM events WHERE type = 'refresh_theft' AND user_id = '${this.userId}'`,
     );
     expect(thefts.map(({ session_id }) => session_id).toSorted()).toEqual(idsWhere(({ stolen }) => stolen));
   }
 
   /** One call with an earlier token of the session, and all with the newest. */
-  async checkCalls(by: By): Promise<void> {
-    const [session, token] = by;
+  async checkCalls(by: By, count = by[1] === by[0].tokens.at(-1) ? calls.length : 1): Promise<void> {
+    const [session] = by;
     const holds = (needed: readonly string[]) =>
       holdsEverything(session) ||
       (session.resource === null && needed.some((name) => session.scopes.includes(name)));
-    for (const [method, path, needed, ask] of token === session.tokens.at(-1) ? calls : calls.slice(0, 1)) {
+    for (const [method, path, needed, ask] of calls.slice(0, count)) {
       const wanted = holds(needed) ? 'ok' : 'insufficient_scope';
       const answer = await this.call(by, method, path, { ...ask, wanted });
       if (!answer || path !== '/me' || method !== 'GET') continue;
@@ -583,80 +630,162 @@ class Run {
 
   async checkIntrospection(session: Session): Promise<void> {
     const { scopes, resource } = session;
-    const { access, refresh } = session.tokens.at(-1)!;
-    for (const [index, Authorization] of this.services.entries()) {
+    const { access, refresh } = newest(session);
+    if (access === '') return;
+    for (const [index, { authorization: Authorization }] of this.around.services.entries()) {
       const isRefresh = index > 0 && refresh !== '';
       const form = { token: isRefresh ? refresh : access };
       const { body } = await this.app.ask('POST', '/introspect', { form, headers: { Authorization } });
-      const isLive = isRefresh ? this.isActive(session) : this.isGood([session, session.tokens.at(-1)!]);
+      const isLive = isRefresh ? this.isActive(session) : this.isGood([session, newest(session)]);
       expect(body.active).toBe(isLive && !this.disabled && [null, [tickets, null][index]].includes(resource));
       if (!body.active) continue;
       expect(body.scope.split(' ').toSorted()).toEqual(scopes.toSorted());
       expect(body.aud).toBe(resource ?? undefined);
     }
   }
+
+  /** The sweep forgets device codes that have expired. */
+  async sweep(): Promise<void> {
+    await this.app.sweep();
+    this.devices = this.devices.filter(({ expires }) => this.now < expires);
+    await this.startDevice({ access: {}, way: 'JSON' });
+  }
+
+  /** What there is after something was undone. */
+  async checkUndone(): Promise<void> {
+    for (const one of this.sessions) await this.checkCalls([one, newest(one)], 1);
+    const passkeys = await this.query<{ id: string }>(
+      `SELECT id FROM passkeys WHERE user_id = '${this.userId}'`,
+    );
+    const kept = this.passkeys.filter(({ isGone }) => !isGone);
+    expect(passkeys.map(({ id }) => id).toSorted()).toEqual(kept.map(({ id }) => id).toSorted());
+    const users = await this.query<{ email: string }>(`SELECT email FROM users WHERE id = '${this.userId}'`);
+    expect(users).toEqual([{ email: this.address }]);
+  }
+
+  /** Tries everything that is over. */
+  async checkClosed(): Promise<void> {
+    for (const link of this.links)
+      if (link.spent) await this.useLink(link, { ...plainly, proof: 'link', place: 0 });
+    for (const device of this.devices) if (device.state === 'denied') await this.poll(device, plainly);
+    for (const { token, spent } of this.addressChanges) {
+      const json = { token, current_email: this.address };
+      if (spent) expect(outcome(await this.post('/me/email/verify', { json }))).toBe('invalid_grant');
+    }
+    for (const one of this.sessions) if (!this.isActive(one)) await this.refresh([one, newest(one)], plainly);
+    for (const passkey of this.passkeys) if (passkey.isGone) await this.signInWithPasskey(passkey, 0);
+  }
 }
 
-/** Each step weighs as much as it is likely to be drawn, and is taken with what it needs of everything drawn. */
-const steps: Readonly<Record<string, readonly [weight: number, (run: Run, drawn: Drawn) => unknown]>> = {
-  'request a link': [2, (run) => run.requestLink()],
-  'sign in': [2, (run) => run.signIn()],
-  'use a link': [4, (run, drawn) => run.useLink(pick(run.links, drawn.link), drawn)],
-  refresh: [10, (run, drawn) => run.refresh(run.by(drawn), drawn)],
-  use: [1, (run, drawn) => run.checkCalls(run.by(drawn))],
-  'end this': [1, (run, drawn) => run.endThis(run.by(drawn), drawn)],
-  'end other': [1, (run, drawn) => run.endOther(run.by(drawn), pick(run.sessions, drawn.other))],
-  'end all': [1, (run, drawn) => run.endAll(run.by(drawn), drawn)],
-  'give back': [1, (run, drawn) => run.giveBack(run.by(drawn), drawn)],
-  'make a key': [3, (run, drawn) => run.makeKey(run.by(drawn), drawn)],
-  'start a run': [6, (run, drawn) => run.startRun(run.by(drawn), drawn)],
-  'sign a device in': [3, (run, drawn) => run.signDeviceIn(run.by(drawn), drawn)],
-  'start a device': [4, (run, drawn) => run.startDevice(drawn)],
-  decide: [6, (run, drawn) => run.decide(run.by(drawn), pick(run.devices, drawn.device), drawn)],
-  cancel: [2, (run, drawn) => run.cancel(pick(run.devices, drawn.device))],
-  poll: [10, (run, drawn) => run.poll(pick(run.devices, drawn.device), drawn)],
-  disable: [1, (run) => run.disable(true)],
-  enable: [3, (run) => run.disable(false)],
-  wait: [4, (run, { seconds }) => run.wait(seconds)],
+type Step = (run: Run, drawn: Drawn) => unknown;
+
+/** What is done, with how often in the sequences about tokens and in those about "this was not me". */
+const steps: Readonly<Record<string, readonly [tokens: number, disowning: number, step: Step]>> = {
+  'request a link': [2, 3, (run) => run.requestLink()],
+  'sign in': [2, 3, (run, { place }) => run.signIn(place)],
+  'sign in as a page': [0, 4, (run, drawn) => run.signInAsPage(drawn)],
+  'use a link': [4, 1, (run, drawn) => run.useLink(pick(run.links, drawn.link)!, drawn)],
+  'add a passkey': [0, 4, (run, drawn) => run.addPasskey(drawn)],
+  'use a passkey': [0, 4, (run, { any, place }) => run.signInWithPasskey(pick(run.passkeys, any), place)],
+  'remove a passkey': [0, 1, (run, drawn) => run.removePasskey(run.by(drawn), pick(run.passkeys, drawn.any))],
+  refresh: [10, 2, (run, drawn) => run.refresh(run.by(drawn), drawn)],
+  steal: [0, 1, (run, drawn) => run.steal(drawn)],
+  use: [1, 0, (run, drawn) => run.checkCalls(run.by(drawn))],
+  'end this': [1, 1, (run, drawn) => run.endThis(run.by(drawn), drawn)],
+  'end other': [1, 1, (run, drawn) => run.endOther(run.by(drawn), pick(run.sessions, drawn.other)!)],
+  'end all': [1, 0, (run, drawn) => run.endAll(run.by(drawn), drawn)],
+  'give back': [1, 0, (run, drawn) => run.giveBack(run.by(drawn), drawn)],
+  'make a key': [3, 2, (run, drawn) => run.makeKey(run.by(drawn), drawn)],
+  'start a run': [6, 2, (run, drawn) => run.startRun(run.by(drawn), drawn)],
+  'start a good run': [
+    0,
+    6,
+    (run, drawn) => run.startRun(run.by(drawn), { ...drawn, access: { scope: 'profile' } }),
+  ],
+  'sign a device in': [3, 4, (run, drawn) => run.signDeviceIn(run.by(drawn), drawn)],
+  'start a device': [4, 2, (run, drawn) => run.startDevice(drawn)],
+  decide: [6, 2, (run, drawn) => run.decide(run.by(drawn), pick(run.devices, drawn.device)!, drawn)],
+  cancel: [2, 0, (run, drawn) => run.cancel(pick(run.devices, drawn.device)!)],
+  poll: [10, 1, (run, drawn) => run.poll(pick(run.devices, drawn.device)!, drawn)],
+  'approve an application': [0, 2, (run, drawn) => run.approveApp(drawn)],
+  'redeem a code': [0, 2, (run, { device }) => run.redeem(pick(run.codes, device))],
+  'change the address': [0, 8, (run, drawn) => run.takeAddress(drawn)],
+  'receive mail': [0, 2, (run) => run.receiveMail()],
+  'use a notice': [0, 8, (run, drawn) => run.useNotice(drawn)],
+  sweep: [0, 1, (run) => run.sweep()],
+  disable: [1, 0, (run) => run.disable(true)],
+  enable: [3, 0, (run) => run.disable(false)],
+  wait: [4, 0, (run, { seconds }) => run.wait(seconds)],
+  leap: [0, 1, (run, { leap }) => run.leap(leap)],
 };
 
-const step = fc.oneof(
-  ...Object.entries(steps).map(([name, [weight]]) => ({
-    weight,
-    arbitrary: fc.record({ name: fc.constant(name), drawn: fc.record(draws) }),
-  })),
-);
+const stepOf = (weightOf: (step: (typeof steps)[string]) => number) =>
+  fc.oneof(
+    ...Object.entries(steps).map(([name, step]) => ({
+      weight: weightOf(step),
+      arbitrary: fc.record({ name: fc.constant(name), drawn: fc.record(draws) }),
+    })),
+  );
 
 onBothDatabases('any sequence of steps', (open, dialect) => {
   const { app, node } = sharedNodes(open, dialect);
   const nodes = [...new Set([app, node])];
   const clock = { now: 0 };
-  let services: Run['services'];
+  let around: Surroundings;
   let people = 0;
   beforeAll(async () => {
     const scopes = [{ name: 'tickets:read', sentence: 'Read your tickets' }];
-    const { authorization: ofTickets } = await declareService(app.ctx, { scopes, resource: tickets });
-    const { authorization: agents } = await declareService(app.ctx, { rights: ['users', 'delegate'] });
-    services = [ofTickets, agents];
+    const ofTickets = await declareService(app.ctx, { scopes, resource: tickets });
+    const rights = ['users', 'delegate'] as const;
+    const agents = await declareService(app.ctx, { name: 'Agents', rights, redirectUris: [redirectUri] });
+    around = { nodes, clock, services: [ofTickets, agents] };
     await declareService(app.ctx, { name: 'Builds', resource: builds });
     clock.now = app.ctx.clock();
     for (const { ctx } of nodes) Object.assign(ctx, { clock: () => clock.now });
   });
 
+  const start = async () => {
+    const run = new Run(around, `person-${people++}`);
+    await run.signIn(0);
+    const sent = credentialOf(newest(run.sessions[0]!));
+    run.userId = (await run.app.ask('GET', '/me', sent)).body.id;
+    await run.startDevice({ access: {}, way: 'JSON' });
+    return run;
+  };
+
   test('no token, code or link has a second effect, no ended session works again, and no token does more than its scope and its maker', async () => {
-    const property = fc.asyncProperty(
-      fc.array(step, { minLength: 20, maxLength, size: 'max' }),
-      async (sequence) => {
-        const run = new Run({ nodes, clock, services }, `person-${people++}@example.com`);
-        await run.signIn();
-        await run.startDevice({ access: {}, way: 'JSON' });
-        for (const { name, drawn } of sequence) {
-          run.wait(drawn.lapse);
-          await steps[name]![1](run, drawn);
-        }
-        await run.checkAll();
-      },
+    const sequences = fc.array(
+      stepOf(([tokens]) => tokens),
+      { minLength: 20, maxLength: 60, size: 'max' },
     );
-    await fc.assert(property, { numRuns: runs });
+    const property = fc.asyncProperty(sequences, async (sequence) => {
+      const run = await start();
+      for (const { name, drawn } of sequence) {
+        run.wait(drawn.lapse);
+        await steps[name]![2](run, drawn);
+      }
+      await run.checkAll();
+    });
+    await fc.assert(property, { numRuns: isLong ? 300 : 54 });
+  });
+
+  /** Each is a test of its own, so that none takes long. */
+  const rounds = Array.from({ length: isLong ? 12 : 1 }, (_, round) => round);
+
+  test.each(rounds)('"this was not me" undoes everything since, and nothing before (%d)', async (round) => {
+    const sequences = fc.array(
+      stepOf(([, disowning]) => disowning),
+      { minLength: 30, maxLength: 70 },
+    );
+    const property = fc.asyncProperty(sequences, async (sequence) => {
+      const run = await start();
+      for (const { name, drawn } of sequence) {
+        await steps[name]![2](run, drawn);
+        await run.readNotices();
+      }
+      await run.checkUndone();
+      await run.checkClosed();
+    });
+    await fc.assert(property, { numRuns: dialect === 'sqlite' ? 25 : 10, seed: (seed + round) | 0 });
   });
 });

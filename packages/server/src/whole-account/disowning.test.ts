@@ -1,4 +1,4 @@
-// What the random walks (disowning-walk.test.ts) cannot see: pages, mails, the log, and races.
+// What random sequences (tests/invariants/properties.test.ts) cannot see: pages, mails, the log, and races.
 
 import { expect, test } from 'bun:test';
 import {

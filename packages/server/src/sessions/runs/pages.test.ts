@@ -109,7 +109,7 @@ onBothDatabases('runs of pages', (open, dialect) => {
     const acted = (cookie: string) =>
       run(undefined, { cookie, headers: sameOrigin, by: agents.authorization, scope: 'profile' });
 
-    // That ended runs stay ended, and that runs end with the new session: whole-account/disowning-walk.test.ts.
+    // That ended runs stay ended, and that runs end with the new session: tests/invariants/properties.test.ts.
     test('stops no run: the new session takes them over, at every depth', async () => {
       const email = newAddress();
       const cookie = await browserLogin(email);
