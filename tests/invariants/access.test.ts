@@ -262,7 +262,7 @@ test('a service needs one of the rights that an endpoint names, and no other wil
   }
 });
 
-test('at every endpoint with an id, what another account has, has ended or is of another kind is answered as what does not exist, and stays', async () => {
+test('at every endpoint with an id, what another account has, has ended or is of another kind is answered as what does not exist, and stays; an unknown organization has no members', async () => {
   const app = await openApp('sqlite');
   const service = await prepareDatabase(app);
   const [own, other] = [await prepareAccount(app, service), await prepareAccount(app, service)];
@@ -293,6 +293,13 @@ test('at every endpoint with an id, what another account has, has ended or is of
     }
     expect([id, answers]).toEqual([id, answers.map(() => answers[0]!)]);
     expect([id, answers[0]]).toMatchObject([id, { status: 404, error: 'not_found' }]);
+  }
+  for (const { id, method, path } of Object.values<Endpoint>(endpoints)) {
+    if (!path.includes('{slug}') || id === 'putOrganization') continue;
+    const at = pathOf(id, '').replace('acme', 'nowhere').replace(unknownId('usr'), own.userId);
+    const { json } = tries[id] ?? {};
+    const sent = { headers: { Authorization: service }, ...(json !== undefined && { json }) };
+    expect([id, outcome(await app.ask(method.toUpperCase(), at, sent))]).toEqual([id, '404 not_found']);
   }
   expect(await content()).toEqual(before);
 });
