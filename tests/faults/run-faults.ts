@@ -1,5 +1,6 @@
-// npm run test:faults [-- SECONDS [sqlite|postgres [SEED [FAULT]]]]: lets a crowd use a service while one fault after another happens
-// to it, and checks what they saw. Without a store, on both one after the other. With a fault, such as 'kill -9 of a node', only that.
+// npm run test:faults [-- SECONDS [sqlite|postgres [SEED [FAULT]]]]: lets a crowd use a service while each fault happens to it once,
+// and more until the time is over, and checks what they saw. Without a store, on both one after the other. With a fault, such as
+// 'kill -9 of a node', only that.
 
 import { type Random, randomFrom } from '#support/random.ts';
 import { seed as chosenSeed } from '#support/seed.ts';
