@@ -229,12 +229,7 @@ onBothDatabases('the feed', (open, dialect) => {
     const ack = Array.from({ length: 1000 }, () => `evt_${'x'.repeat(22)}`);
     const largest = { ...now, maxEvents: 1000, ack, reader: 'x'.repeat(64) };
     expect((await service.ask(largest)).status).toBe(200);
-    for (const json of [
-      { setErrs: { a: {} } },
-      { setErrs: [] },
-      { reader: 'a b' },
-      { reader: 'x'.repeat(65) },
-    ])
+    for (const json of [{ setErrs: { a: {} } }, { reader: 'a b' }, { reader: 'x'.repeat(65) }])
       expect([json, outcome(await service.ask({ ...now, ...json }))]).toEqual([json, '400 invalid_request']);
   });
 });
