@@ -14,6 +14,7 @@ import {
 } from '#support/cli.ts';
 import { service } from '#support/common-service.ts';
 import { mailTo } from '#support/http.ts';
+import { refuses, responds } from '#support/responses.ts';
 import { serverProgram } from '#support/service.ts';
 import { openTerminal, type Terminal, terminalColumns } from '#support/terminal.ts';
 
@@ -65,9 +66,7 @@ test('the link, the code and the QR code come in this order, each on lines of it
     interval: 5,
   };
   const elsewhere = listener((request) =>
-    request.url.endsWith('/device')
-      ? Response.json(started, { headers: { 'X-Request-Id': 'one' } })
-      : new Promise(() => {}),
+    request.url.endsWith('/device') ? responds(started) : new Promise(() => {}),
   );
   const network = { LATCHKEY_SERVER: 'http://login.example', HTTP_PROXY: elsewhere.url };
   const terminal = inTerminal(newHome(), ['login', '--insecure-http'], network);
@@ -110,15 +109,13 @@ test('a login asks first if one is stored, unless --yes is given', async () => {
 
 test('a code that the service requires after the approval is asked for in place', async () => {
   const tokens = await deviceLogin(service.url, 'confirmed@example.com', 'laptop');
-  const headers = { 'X-Request-Id': 'one' };
   const started: unknown[] = [];
   const codes: unknown[] = [];
   const confirming = proxyTo(service, async (asked, path, forward) => {
     if (path.endsWith('/token')) {
       codes.push(Object(await asked.json()).confirmation_code);
-      if (codes.at(-1) === '123456') return Response.json(tokens, { headers });
-      const refusal = { error: 'confirmation_required', error_description: 'It is.', request_id: 'one' };
-      return Response.json(refusal, { status: 400, headers });
+      if (codes.at(-1) === '123456') return responds(tokens);
+      return refuses('confirmation_required');
     }
     if (path.endsWith('/device')) started.push(await asked.json());
     return forward();

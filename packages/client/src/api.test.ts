@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test';
 import { endpoints } from '@latchkey/contract/endpoints';
 import { openApp } from '#support/app.ts';
 import { codeOf } from '#support/client.ts';
+import { responds } from '#support/responses.ts';
 import { turns } from '#support/until.ts';
 import { answers } from './answers.ts';
 import { type Api, createApi, serverOrigin } from './api.ts';
@@ -17,10 +18,7 @@ import { createVerifier } from './verify.ts';
 const login = 'https://login.example';
 /** A server that always answers like this. */
 const answering = (body: unknown, status = 200) =>
-  createApi({
-    server: login,
-    fetch: async () => Response.json(body, { status, headers: { 'X-Request-Id': 'r' } }),
-  });
+  createApi({ server: login, fetch: async () => responds(body, status) });
 
 const failing = (api: Api, signal: AbortSignal | null = null) =>
   api.send('/', { signal }).catch((error: LatchkeyError) => error) as Promise<LatchkeyError>;

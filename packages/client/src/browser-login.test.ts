@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
 import { codeOf } from '#support/client.ts';
+import { refuses, responds } from '#support/responses.ts';
 import { runtimes, startWorker } from '#support/worker.ts';
 import { createApi } from './api.ts';
 import { type BrowserLogin, type BrowserLoginOptions, startBrowserLogin } from './browser-login.ts';
@@ -15,7 +16,6 @@ const tokens = {
   expires_in: 14_400,
   refresh_token: 'lk_rt_1',
 };
-const headers = { 'X-Request-Id': 'one' };
 const metadataOf = (origin: string) => ({
   issuer: origin,
   authorization_endpoint: `${origin}/authorize`,
@@ -34,9 +34,6 @@ let answers: (() => Response | Promise<Response>)[];
 let metadata: Record<string, unknown>;
 const logins: BrowserLogin[] = [];
 
-const error = (code: string, status = 400) =>
-  Response.json({ error: code, error_description: 'It is.', request_id: 'one' }, { status, headers });
-
 beforeEach(() => {
   sent = [];
   answers = [];
@@ -48,11 +45,11 @@ afterEach(async () => {
 
 const respond = async (url: string, init: { headers?: HeadersInit; body?: unknown }): Promise<Response> => {
   const { pathname } = new URL(url);
-  if (pathname.startsWith('/.well-known/')) return Response.json(metadata, { headers });
+  if (pathname.startsWith('/.well-known/')) return responds(metadata);
   const key = new Headers(init.headers).get('Idempotency-Key');
   sent.push({ path: pathname, form: new URLSearchParams(String(init.body)), key });
-  if (pathname.endsWith('/revoke')) return new Response(null, { status: 200, headers });
-  return (await answers.shift()?.()) ?? Response.json(tokens, { headers });
+  if (pathname.endsWith('/revoke')) return new Response(null, { headers: { 'X-Request-Id': 'r' } });
+  return (await answers.shift()?.()) ?? responds(tokens);
 };
 
 const start = async (options: BrowserLoginOptions = {}): Promise<BrowserLogin> => {
@@ -237,7 +234,7 @@ describe('the page on which it ends', () => {
     ['another error', 'server_error', 'invalid_request', 'The sign-in failed'],
     ['a refused code', undefined, 'invalid_grant', 'The sign-in failed'],
   ])('tells %s from a success, and the program gets its code', async (_, said, code, expected) => {
-    answers = [() => error('invalid_grant')];
+    answers = [() => refuses('invalid_grant')];
     const login = await start();
     const waiting = codeOf(login.tokens());
     const page = await comeBack(login, {}, said === undefined ? {} : { body: refusal(login, said) });
@@ -246,7 +243,7 @@ describe('the page on which it ends', () => {
 });
 
 test('lost responses to the code are requested again with the same key', async () => {
-  answers = [() => Promise.reject(new Error('lost')), () => error('temporarily_unavailable', 503)];
+  answers = [() => Promise.reject(new Error('lost')), () => refuses('temporarily_unavailable', 503)];
   const login = await start({ clock: { now: () => 0, sleep: endless() } });
   const waiting = login.tokens();
   await comeBack(login);
@@ -290,7 +287,7 @@ test('an abort ends the wait, and a session that has already started ends with `
   const page = comeBack(login);
   expect(await waiting).toBe('aborted');
   expect(await codeOf(login.cancel(20))).toBe('aborted');
-  release(Response.json(tokens, { headers }));
+  release(responds(tokens));
   await login.cancel();
   expect(sent.map(({ path, form }) => [path, form.get('token')])).toEqual([
     ['/api/v1/auth/token', null],

@@ -2,6 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { codeOf } from '#support/client.ts';
+import { refuses, responds } from '#support/responses.ts';
 import { createApi } from './api.ts';
 import { startDeviceLogin, type Wait } from './device-login.ts';
 
@@ -19,17 +20,10 @@ const tokens = {
   expires_in: 14_400,
   refresh_token: 'lk_rt_x',
 } as const;
-const id = { 'X-Request-Id': 'r' };
-const error = (code: string, members: object = {}) => ({
-  error: code,
-  error_description: '.',
-  request_id: 'r',
-  ...members,
-});
-const answer =
-  (body: object, status = 400, headers: Record<string, string> = {}) =>
+const refused =
+  (...refusal: Parameters<typeof refuses>) =>
   () =>
-    Response.json(body, { status, headers: { ...id, ...headers } });
+    refuses(...refusal);
 
 interface Polling {
   /** The response to the start. */
@@ -53,10 +47,10 @@ async function polled(
   const keys = new Set<string | null>();
   const fetch = async (url: string, { headers, body }: RequestInit) => {
     bodies.push(JSON.parse(String(body)));
-    if (url.endsWith('/device')) return Response.json(start, { headers: id });
+    if (url.endsWith('/device')) return responds(start);
     preferences.push(new Headers(headers).get('Prefer'));
     keys.add(new Headers(headers).get('Idempotency-Key'));
-    return (answers[preferences.length - 1] ?? answer(error('authorization_pending')))();
+    return (answers[preferences.length - 1] ?? refused('authorization_pending'))();
   };
   const askConfirmationCode = async (attempt: number) => {
     attempts.push(attempt);
@@ -89,10 +83,10 @@ async function polled(
   };
 }
 
-const approved = answer(tokens, 200);
+const approved = () => responds(tokens);
 
 test('slow_down sets the interval it carries, or adds 5 s', async () => {
-  const slower = (interval: object = {}) => answer(error('slow_down', interval));
+  const slower = (interval: object = {}) => refused('slow_down', 400, {}, interval);
   const withInterval = await polled([slower({ interval: 30 }), approved]);
   expect(withInterval).toMatchObject({ outcome: tokens, seconds: [6, 42], polls: 2 });
   const without = await polled([slower(), slower(), approved]);
@@ -102,10 +96,10 @@ test('slow_down sets the interval it carries, or adds 5 s', async () => {
 
 test('polling continues after server errors, proxies, portals and lost connections with the same key, and honours Retry-After', async () => {
   const { outcome, seconds, keys } = await polled([
-    answer(error('rate_limited'), 429, { 'Retry-After': '40' }),
-    answer(error('rate_limited'), 429, { 'Retry-After': '999999999' }),
-    answer(error('temporarily_unavailable'), 503, { 'Retry-After': '1' }),
-    answer(error('server_error'), 500),
+    refused('rate_limited', 429, { 'Retry-After': '40' }),
+    refused('rate_limited', 429, { 'Retry-After': '999999999' }),
+    refused('temporarily_unavailable', 503, { 'Retry-After': '1' }),
+    refused('server_error', 500),
     () => new Response('<html>Bad gateway</html>', { status: 502 }),
     () => new Response('<html>Accept our terms</html>'),
     () => Response.redirect('https://portal.example/'),
@@ -127,16 +121,12 @@ test('errors that polling cannot resolve end it', async () => {
     'account_disabled',
     'invalid_request',
   ])
-    expect((await polled([answer(error(code))])).outcome).toBe(code);
-  expect((await polled([answer({ access_token: 'x' }, 200), approved])).polls).toBe(2);
+    expect((await polled([refused(code)])).outcome).toBe(code);
+  expect((await polled([() => responds({ access_token: 'x' }), approved])).polls).toBe(2);
 });
 
 test('the first held poll comes at once, later ones an interval after the previous response', async () => {
-  const held = [
-    answer(error('authorization_pending')),
-    answer(error('slow_down', { interval: 10 })),
-    approved,
-  ];
+  const held = [refused('authorization_pending'), refused('slow_down', 400, {}, { interval: 10 }), approved];
   expect(await polled(held, { holdSeconds: 25 })).toMatchObject({
     outcome: tokens,
     seconds: [6, 14],
@@ -155,11 +145,11 @@ test('after a held poll was cut off, no further one is held', async () => {
     },
   ];
   for (const cut of cuts) {
-    const answers = [cut, answer(error('authorization_pending')), approved];
+    const answers = [cut, refused('authorization_pending'), approved];
     const { preferences } = await polled(answers, { holdSeconds: 25 });
     expect(preferences).toEqual(['wait=25', null, null]);
   }
-  const busy = answer(error('temporarily_unavailable'), 503, { 'Retry-After': '1' });
+  const busy = refused('temporarily_unavailable', 503, { 'Retry-After': '1' });
   expect((await polled([busy, approved], { holdSeconds: 25 })).preferences).toEqual(['wait=25', 'wait=25']);
 });
 
@@ -200,7 +190,7 @@ test('an abort ends polling at once, between polls and during one', async () => 
   for (const moment of ['waiting', 'polling']) {
     const controller = new AbortController();
     const fetch = (url: string, { signal }: RequestInit) => {
-      if (url.endsWith('/device')) return Promise.resolve(Response.json(started, { headers: id }));
+      if (url.endsWith('/device')) return Promise.resolve(responds(started));
       if (moment === 'polling') controller.abort();
       return new Promise<Response>((_, reject) => {
         signal?.addEventListener('abort', () => reject(signal.reason));
@@ -219,14 +209,14 @@ test('an abort ends polling at once, between polls and during one', async () => 
   expect(await codeOf(startDeviceLogin(api, { signal: AbortSignal.abort() }))).toBe('aborted');
 });
 
-const required = answer(error('confirmation_required'));
+const required = refused('confirmation_required');
 
 test('a code that the service requires is asked for, and sent until it is answered', async () => {
   const lost = () => {
     throw new Error('lost');
   };
   const result = await polled(
-    [required, answer(error('slow_down', { interval: 10 })), lost, required, approved],
+    [required, refused('slow_down', 400, {}, { interval: 10 }), lost, required, approved],
     { codes: ['111111', '222222'] },
   );
   expect([result.outcome, result.begun, result.attempts]).toEqual([tokens, { confirmation: true }, [1, 2]]);
@@ -249,7 +239,7 @@ test('the time it takes to type the code counts as waiting', async () => {
 });
 
 test('a third wrong code ends the login, and so does a program that cannot ask', async () => {
-  const denied = answer(error('access_denied'));
+  const denied = refused('access_denied');
   const wrong = await polled([required, required, required, denied], { codes: ['1', '2', '3'] });
   expect(wrong).toMatchObject({
     outcome: 'access_denied',

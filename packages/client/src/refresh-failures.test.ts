@@ -3,6 +3,7 @@
 import { expect, test } from 'bun:test';
 import { openApp } from '#support/app.ts';
 import { apiOf, clockOf, codeOf, loggedIn, loginOf, storedSession } from '#support/client.ts';
+import { refuses, responds } from '#support/responses.ts';
 import { fresh } from '#support/shared.ts';
 import { credentialStore, type Storage } from './credentials.ts';
 import { LatchkeyError } from './errors.ts';
@@ -19,27 +20,19 @@ async function expired(storage?: Storage) {
   return login;
 }
 
-const tokensWith = (unusual: object) =>
-  Response.json(
-    { access_token: 'lk_at_a', refresh_token: 'lk_rt_a', token_type: 'Bearer', expires_in: 60, ...unusual },
-    { headers: { 'X-Request-Id': 'r' } },
-  );
+const tokens = { access_token: 'lk_at_a', refresh_token: 'lk_rt_a', token_type: 'Bearer', expires_in: 60 };
 
 const notRefusals: Record<string, () => Response> = {
   'bad gateway': () => new Response('<html>', { status: 502 }),
-  'draining service': () =>
-    Response.json(
-      { error: 'temporarily_unavailable', error_description: '.', request_id: 'r' },
-      { status: 503, headers: { 'Retry-After': '1' } },
-    ),
+  'draining service': () => refuses('temporarily_unavailable', 503, { 'Retry-After': '1' }),
   'rate limit with a long wait': () => new Response('', { status: 429, headers: { 'Retry-After': '600' } }),
   'captive portal': () => new Response('<html>'),
   'friendly 204': () => new Response(null, { status: 204 }),
   'redirect to another host': () => Response.redirect('https://evil.example/', 307),
   "another OAuth server's invalid_grant": () => Response.json({ error: 'invalid_grant' }, { status: 400 }),
-  'answer without tokens': () => Response.json({ ok: true }, { headers: { 'X-Request-Id': 'r' } }),
-  'token with an absurd lifetime': () => tokensWith({ expires_in: 1e306 }),
-  'token that a header cannot carry': () => tokensWith({ access_token: 'lk_at_a\r\nb' }),
+  'answer without tokens': () => responds({ ok: true }),
+  'token with an absurd lifetime': () => responds({ ...tokens, expires_in: 1e306 }),
+  'token that a header cannot carry': () => responds({ ...tokens, access_token: 'lk_at_a\r\nb' }),
   'not found': () => new Response('', { status: 404 }),
   'lost network': () => {
     throw new TypeError('network');

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { openApp, type TestApp } from '#support/app.ts';
 import { apiOf, clockOf, codeOf, loggedIn, loginOf, storedSession } from '#support/client.ts';
+import { refuses, responds } from '#support/responses.ts';
 import { fresh } from '#support/shared.ts';
 import { setDisabled } from '../../server/src/identity/account/account.ts';
 import { createApi } from './api.ts';
@@ -104,7 +105,7 @@ test('a rejected token is refreshed once, and the call repeated once', async () 
 
   // If every access token is rejected, the call is sent twice and no more.
   wire.sent.length = 0;
-  wire.replace = (url) => (url.endsWith('/me') ? refusal() : undefined);
+  wire.replace = (url) => (url.endsWith('/me') ? refuses('invalid_token', 401) : undefined);
   expect(await codeOf(one.call('getProfile'))).toBe('invalid_token');
   expect(wire.sent.map(({ url }) => url.replace(/.*auth/, ''))).toEqual(['/me', '/refresh', '/me']);
   expect(await store.read()).not.toBeNull();
@@ -184,21 +185,15 @@ test('a token is due when 300 s or a tenth of its lifetime is left, whichever is
   expect(freshnessAfter(60, 60_000, 59_999)).toBe('expired');
 });
 
-const refusal = () =>
-  Response.json(
-    { error: 'invalid_token', error_description: '.', request_id: 'r' },
-    { status: 401, headers: { 'X-Request-Id': 'r' } },
-  );
-
 /** A login whose service has this time, on a machine with this clock. A refresh brings `lk_at_2`. */
 async function clocks({ isNoted = true } = {}) {
   const lifetimeSeconds = fourHours;
   const time = { service: Date.UTC(2026, 0, 1), machine: Date.UTC(2026, 0, 1) };
   const clock = { now: () => time.machine, sleep: async () => {} };
   const fetch = async (url: string) => {
-    const headers = { 'X-Request-Id': 'one', Date: new Date(time.service).toUTCString() };
+    const headers = { Date: new Date(time.service).toUTCString() };
     const tokens = { access_token: 'lk_at_2', refresh_token: 'lk_rt_2', expires_in: lifetimeSeconds };
-    return Response.json(url.endsWith('/refresh') ? tokens : { id: 'usr_1' }, { headers });
+    return responds(url.endsWith('/refresh') ? tokens : { id: 'usr_1' }, 200, headers);
   };
   const api = createApi({ server: 'https://login.example', fetch });
   const store = credentialStore(memoryStorage(), api.server);

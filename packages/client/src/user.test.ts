@@ -1,24 +1,18 @@
 import { expect, test } from 'bun:test';
 import { codeOf } from '#support/client.ts';
+import { refuses, responds } from '#support/responses.ts';
 import { createApi } from './api.ts';
 import { userOf } from './user.ts';
 
-const headers = { 'X-Request-Id': 'one' };
-const userIn = (body: unknown, status = 200) =>
-  userOf(
-    createApi({
-      server: 'https://login.example',
-      fetch: async () => Response.json(body, { status, headers }),
-    }),
-    'lk_at_1',
-  );
+const userFrom = (response: Response) =>
+  userOf(createApi({ server: 'https://login.example', fetch: async () => response }), 'lk_at_1');
+const userIn = (body: unknown) => userFrom(responds(body));
 
 test('a user is stored as the service names them, also by a token that may not see everything', async () => {
   const known = { id: 'usr_1', email: 'ada@example.com' };
   expect(await userIn({ ...known, name: 'Ada' })).toEqual(known);
   expect(await userIn({ id: 'usr_1' })).toEqual({ id: 'usr_1', email: '' });
-  const refusal = { error: 'insufficient_scope', error_description: 'It is.', request_id: 'one' };
-  expect(await userIn(refusal, 403)).toEqual({ id: '', email: '' });
+  expect(await userFrom(refuses('insufficient_scope', 403))).toEqual({ id: '', email: '' });
 });
 
 test.each<[string, unknown]>([

@@ -3,6 +3,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import { closeAtTestEnd } from '#support/cleanup.ts';
+import { refuses, responds } from '#support/responses.ts';
 import { turns, until } from '#support/until.ts';
 import { createVerifier } from './verify.ts';
 
@@ -14,9 +15,6 @@ const start = Date.UTC(2026, 10, 20);
 type Body = Readonly<Record<string, unknown>>;
 /** The response to a request of the feed. */
 type FeedResponse = Body | Response | Promise<Body | Response>;
-
-const json = (body: Body, status = 200): Response =>
-  Response.json(body, { status, headers: { 'X-Request-Id': 'r' } });
 
 /** A security event token. Its signature is not verified here. */
 const eventToken = (payload: Body): string =>
@@ -80,7 +78,7 @@ function openRig() {
     fetch: async (url, init) => {
       if (!url.endsWith('/feed')) {
         rig.asked++;
-        const response = json({ exp: Math.floor(rig.expiresAt / 1000), ...rig.claims });
+        const response = responds({ exp: Math.floor(rig.expiresAt / 1000), ...rig.claims });
         await rig.gate;
         return response;
       }
@@ -88,7 +86,7 @@ function openRig() {
       const { promise, resolve } = Promise.withResolvers<FeedResponse>();
       waiting.push(resolve);
       const response = await promise;
-      return response instanceof Response ? response : json(response);
+      return response instanceof Response ? response : responds(response);
     },
   });
   closeAtTestEnd(async () => verifier.close());
@@ -187,11 +185,8 @@ describe('events', () => {
 });
 
 describe('a gap', () => {
-  const refusal = (error: string, status: number) =>
-    json({ error, error_description: 'No.', request_id: 'r' }, status);
-
   test('ends everything if the service says so', async () => {
-    for (const response of [() => ({ ...nothing, begun: true }), () => refusal('gone', 410)]) {
+    for (const response of [() => ({ ...nothing, begun: true }), () => refuses('gone', 410)]) {
       const rig = await keeping();
       await rig.answer(response());
       expect(await rig.isKept()).toBe(false);

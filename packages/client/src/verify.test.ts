@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { codeOf } from '#support/client.ts';
+import { refuses, responds } from '#support/responses.ts';
 import { turns } from '#support/until.ts';
 import { createVerifier, type VerifierOptions } from './verify.ts';
 
@@ -11,14 +12,12 @@ function open(options: Partial<VerifierOptions> = {}) {
   const fetch = async (_: string, { headers, body }: RequestInit) => {
     const token = new URLSearchParams(String(body)).get('token') ?? '';
     introspected.push(token);
-    const refuse = (error: string, status: number) =>
-      json({ error, error_description: '.', request_id: 'r' }, status);
     if (new Headers(headers).get('Authorization') !== `Basic ${btoa('svc_a:secret')}`)
-      return refuse('invalid_client', 401);
-    if (service.failures-- > 0) return refuse('temporarily_unavailable', 503);
+      return refuses('invalid_client', 401);
+    if (service.failures-- > 0) return refuses('temporarily_unavailable', 503);
     await turns(5);
     const found = active.get(token);
-    return json(
+    return responds(
       found ? { active: true, token_type: 'Bearer', sid: 'ses_a', iat: 0, ...found } : { active: false },
     );
   };
@@ -37,8 +36,6 @@ function open(options: Partial<VerifierOptions> = {}) {
 }
 
 const server = 'https://login.example';
-const json = (body: object, status = 200) =>
-  Response.json(body, { status, headers: { 'X-Request-Id': 'r' } });
 
 test('an active token identifies its user, and the result is cached for 5 s but not beyond its expiry', async () => {
   const { active, introspected, ...verifier } = open();
@@ -184,7 +181,7 @@ test('a cache longer than a minute and a service key without a secret are refuse
 test('an issuer that only a response names is no issuer', async () => {
   const issuerOf = (named: unknown, issuer?: string) =>
     open({
-      fetch: async () => json({ issuer: named }),
+      fetch: async () => responds({ issuer: named }),
       ...(issuer === undefined ? {} : { issuer }),
     }).issuer();
   const inside = 'https://inside.example';
