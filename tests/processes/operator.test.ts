@@ -37,7 +37,9 @@ for (const dialect of processDialects) {
         'zoo   Zoo               0        0       …',
       ]);
       expect(await done('organizations', 'list', '--json')).not.toContain('\u202E');
-      expect(await operator().listed('organizations', 'list', '--all')).toMatchObject([
+      // The accounts of other tests have personal ones, too.
+      const all = await operator().listed('organizations', 'list', '--all');
+      expect(all.filter(({ slug }) => /^(acme|zoo|(ada|bob)-[^-]+)$/.test(slug))).toMatchObject([
         { slug: 'acme', name: 'Acme \u202Ecnl', members: 2, owners: 1, id: expect.stringMatching(/^org_/) },
         { slug: expect.stringMatching(/^ada-/) },
         { slug: expect.stringMatching(/^bob-/) },
