@@ -30,7 +30,7 @@ const textOf = (page: Page): Promise<string | null> =>
     return copy.textContent;
   });
 
-test('the page of a link drops the token when declined, keeps it in the emailed link through a reload and a lost connection, and without signing in signs out the device with one click, and then, if asked, the session that approved it; after a reload it refers to the email for that; another tab is told', async () => {
+test('the page of a notice needs no sign-in: one click ends the session of the device, another one that of its approver; declining drops the token, a reload or a lost connection does not', async () => {
   const page = await newPage(phone);
   const changes = changesBy(page.context());
   const email = newAddress();

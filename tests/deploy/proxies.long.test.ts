@@ -117,7 +117,7 @@ for (const [name, proxyOf] of Object.entries({ caddy, nginx })) {
       const running = launch('/', { PATH: process.env['PATH'] ?? '', ...proxy.env }, proxy.command);
       await untilReady(name, running, () => ask('/readyz').status === 200);
       expect(await addressOfSignIn(ask, service, [])).toBe(clientAddress);
-      // Nobody chooses an address.
+      // A client cannot choose its address.
       expect(await addressOfSignIn(ask, service, ['X-Forwarded-For: 203.0.113.5'])).toBe(clientAddress);
       const headers = [`Authorization: Bearer ${metricsToken}`];
       expect(ask('/metrics', { headers }).status).toBe(404);

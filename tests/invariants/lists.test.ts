@@ -1,4 +1,4 @@
-// Every list that comes in pages, whoever reads it.
+// Every paginated list, of users and of services.
 
 import { beforeAll, expect, test } from 'bun:test';
 import type { Endpoint } from '@latchkey/contract/endpoint';

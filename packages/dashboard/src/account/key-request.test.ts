@@ -40,7 +40,7 @@ test('a link fills in what it names and leaves the rest to the person', () => {
   expect(asked(`new-key=1&name=${'n'.repeat(200)}`)?.name).toHaveLength(100);
 });
 
-test('a link that the command line prints fills in what it was told', async () => {
+test('a link printed by the command line fills the form with the options of the command', async () => {
   const transcript = join(import.meta.dir, '../../../../tests/cli/transcripts/keys.txt');
   const printed = (await Bun.file(transcript).text()).matchAll(/^> SERVER\/account\?(\S+)$/gm);
   const build = { ...emptyRequest, name: 'night build', scopes: ['profile', 'email'] };

@@ -22,7 +22,7 @@ const enter = (t: TestApp, request: string, code: string) => verify(t, { request
 /** Signs in with the link of a mail to this address. */
 const signIn = async (t: TestApp, email = ada): Promise<string> => follow(t, await t.linkTokenFor(email));
 
-/** The profile of whoever signs in by mail with this address. */
+/** Signs in by mail, and returns the profile of the account. */
 const profileOf = async (t: TestApp, email: string) => {
   const { access_token: token } = await t.login(email);
   return (await t.ask('GET', '/me', { token })).body;
