@@ -47,11 +47,12 @@ test('the list of guides names every guide, and the README leads to it', async (
   expect(await read('README.md')).toContain('](docs/README.md)');
 });
 
-test('every test named in a decision record or the threat model exists', async () => {
-  const namesTests = (path: string) => path.startsWith('docs/decisions/') || path === 'docs/threat-model.md';
-  for (const document of documents.filter(namesTests)) {
+test('every file named in a decision record, the threat model or the guide for contributors exists', async () => {
+  const namesFiles = (path: string) =>
+    path.startsWith('docs/decisions/') || ['docs/threat-model.md', 'CONTRIBUTING.md'].includes(path);
+  for (const document of documents.filter(namesFiles)) {
     for (const [, path = ''] of (await read(document)).matchAll(
-      /`([a-z-]+\/[\w./-]+(?:\.test\.ts|\.txt|\/))`/g,
+      /`((?!artifacts\/)[a-z-]+\/[a-z0-9_./-]+(?:\.tsx?|\.txt|\/))`/g,
     )) {
       const exists = [server, '.'].some((base) => existsSync(join(root, base, path)));
       expect([document, path, exists]).toEqual([document, path, true]);

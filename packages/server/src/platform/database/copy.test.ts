@@ -56,6 +56,8 @@ for (const [from, to] of [
       form: { grant_type: 'client_credentials', ...access },
       headers: { Authorization: authorization },
     });
+    // The feed begins to create the signing keys, and does not wait for them.
+    await app.ask('GET', '.well-known/jwks.json');
     const before = await rowsOf(app);
     await app.close();
 
