@@ -8,7 +8,9 @@ import {
   isLive,
   mailsTo,
   newAuthenticator,
-  passkeyLogin,
+  outcome,
+  postSignIn,
+  requestOptions,
   signInByMail,
   subjects,
   tokenIn,
@@ -19,11 +21,9 @@ import { decideDevice, pollDevice, startDevice } from '#support/devices.ts';
 import { createdKey } from '#support/keys.ts';
 import { signedIn } from '#support/security-log.ts';
 import { fresh } from '#support/shared.ts';
-import { startSmtp } from '#support/smtp.ts';
 import { until } from '#support/until.ts';
 import { templates } from '../../app.ts';
 import { lockAccount } from '../../identity/account/account.ts';
-import { smtpTransport } from '../../platform/mail/transport.ts';
 import { MailWorker } from '../../platform/mail/worker.ts';
 import { noClient } from '../../platform/values/client-address.ts';
 import { rateLimitRules } from '../../settings.ts';
@@ -82,11 +82,13 @@ onBothDatabases('notices', (open) => {
     const app = await open({ settings: { LATCHKEY_BASE_URL: 'https://id.example.com' } });
     const tokens = await app.login(ada);
     const { access_token: token } = tokens;
-    const { body: passkey } = await addPasskey(app, tokens, newAuthenticator(app));
+    const authenticator = newAuthenticator(app);
+    const { body: passkey } = await addPasskey(app, tokens, authenticator);
     await addPasskey(app, tokens, newAuthenticator(app), 'x'.repeat(101));
     await app.ask('PATCH', `/passkeys/${passkey.id}`, { token, json: { name: 'other' } });
     await app.ask('DELETE', '/passkeys/pk_AAAAAAAAAAAAAAAAAAAAAA', { token });
-    await passkeyLogin(app, newAuthenticator(app)).catch(() => undefined);
+    const forged = authenticator.get(await requestOptions(app), { signature: new Uint8Array(70) });
+    expect(outcome(await postSignIn(app, forged))).toBe('400 invalid_grant');
     const [first, ...others] = (await app.mails()).filter(({ text }) => text.includes('/not-me#'));
     expect(others).toEqual([]);
     expect(await mailsTo(app, ada, subjects.passkeyAdded)).toEqual([first!]);
@@ -108,9 +110,8 @@ const hostile = [
   '#{link} {{token}} %0d%0aBcc:eve@evil.example',
 ];
 
-test('hostile names in a notice inject no header, markup, link or closing quote', async () => {
-  const smtp = await startSmtp();
-  const app = await openApp('sqlite', { settings: { LATCHKEY_SMTP_URL: smtp.url } });
+test('hostile names in a notice change no recipient or subject, and inject no markup, link or closing quote', async () => {
+  const app = await openApp('sqlite');
   const login = await app.login(ada);
   for (const name of hostile) {
     const headers = { 'User-Agent': name.replace(/[^\x20-\xff]/g, '') };
@@ -119,32 +120,22 @@ test('hostile names in a notice inject no header, markup, link or closing quote'
     expect((await pollDevice(app, codes)).status).toBe(200);
     await addPasskey(app, login, newAuthenticator(app), name);
   }
-  const worker = new MailWorker(app.ctx, templates, smtpTransport(app.ctx.config, smtp.url));
-  const mails = await smtp.received(2 * hostile.length);
-  await worker.stop();
-  for (const { to, raw } of mails) {
-    expect(to).toEqual([ada]);
-    const [headers = '', ...rest] = raw.split('\r\n\r\n');
-    expect(headers).not.toMatch(/evil|^Bcc:/im);
-    expect(headers).toMatch(/^Subject: A (new device|passkey) /m);
-    const content = Buffer.from(
-      rest
-        .join('\r\n\r\n')
-        .replace(/=\r\n/g, '')
-        .replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
-      'latin1',
-    ).toString('utf8');
-    const urls = [...content.matchAll(/\w+:\/\/[^\s"<]+/g)].map(([url]) => url);
+  const notices = (await app.mails()).filter(({ text }) => text.includes('/not-me#'));
+  expect(notices).toHaveLength(2 * hostile.length);
+  for (const { to, subject, text, html } of notices) {
+    expect([to, [subjects.newDevice, subjects.passkeyAdded]]).toEqual([
+      ada,
+      expect.arrayContaining([subject]),
+    ]);
+    const urls = [...`${text} ${html}`.matchAll(/\w+:\/\/[^\s"<]+/g)].map(([url]) => url);
     expect(urls).toHaveLength(2);
     for (const url of urls) expect(url).toStartWith('http://localhost:8787/not-me#token=lk_nm_');
-    const html = content.slice(content.indexOf('<!doctype'));
     expect(html).not.toMatch(/<(img|b|h1|script)\b/i);
-    expect(content).not.toMatch(/evil\.example|[\u202A-\u202E\u2066-\u2069\u200B-\u200F”“]/u);
-    const quoted = [...content.matchAll(/^(?:Device|Program|Passkey|User agent): (.*)$/gm)];
+    expect(text + html).not.toMatch(/evil\.example|[\u202A-\u202E\u2066-\u2069\u200B-\u200F”“]/u);
+    const quoted = [...text.matchAll(/^(?:Device|Program|Passkey|User agent): (.*)$/gm)];
     expect(quoted.length).toBeGreaterThan(0);
-    for (const [, words] of quoted) expect(words).toMatch(/^"[^"]*"\r?$/);
+    for (const [, words] of quoted) expect(words).toMatch(/^"[^"]*"$/);
   }
-  await smtp.close();
 });
 
 const { quota, windowSeconds } = rateLimitRules.notices;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
-import { disown, isLive, outcome, subjects } from '#support/account.ts';
+import { isLive, outcome } from '#support/account.ts';
 import { onBothDatabases, type TestApp, type Tokens } from '#support/app.ts';
 import {
   appLogin,
@@ -341,24 +341,6 @@ onBothDatabases('authorization requests', (open, dialect) => {
     await refresh({ Authorization: other.authorization });
     expect(await isLive(app, { access_token })).toBe(true);
     expect(outcome(await refresh({ Authorization: service.authorization }))).toBe('400 invalid_grant');
-    expect(await isLive(app, { access_token })).toBe(false);
-  });
-
-  test('the session is listed and introspected with its client, announced, and disowned by its notice', async () => {
-    const email = 'grace@example.com';
-    const owner = await app.login(email);
-    const { access_token } = await appLogin(app, owner, service);
-    const { body } = await app.ask('GET', '/sessions', { token: owner.access_token });
-    expect(body.sessions[0]).toMatchObject({
-      kind: 'app',
-      method: 'browser_code',
-      client_name: 'Charts',
-      client_id: service.id,
-      scope: 'profile',
-      current: false,
-    });
-    expect(body.sessions[1].client_id).toBeUndefined();
-    expect(outcome(await disown(app, email, subjects.newApp))).toBe('200');
     expect(await isLive(app, { access_token })).toBe(false);
   });
 

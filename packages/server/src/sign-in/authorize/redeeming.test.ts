@@ -1,7 +1,8 @@
 import { beforeAll, beforeEach, expect, test } from 'bun:test';
-import { isLive, mailsTo, newAddress, outcome, subjects } from '#support/account.ts';
+import { disown, isLive, mailsTo, newAddress, outcome, subjects } from '#support/account.ts';
 import { type Ask, onBothDatabases, type Tokens } from '#support/app.ts';
 import {
+  appLogin,
   asBrowser,
   codeFor,
   commandLineRequest,
@@ -225,26 +226,27 @@ onBothDatabases('the authorization code grant', (open) => {
     expect(outcome(await redeem(app, own, { client_id: former.id }))).toBe(refused);
   });
 
-  test('the command line gets a session of kind device with everything', async () => {
+  test('an application gets a session of kind app with its client, the command line one of kind device with everything; each is announced, and disowned by its notice', async () => {
+    const email = newAddress();
+    const owner = await app.login(email);
     const request = commandLineRequest();
-    const code = await codeFor(app, tokens, request);
-    const { body, status } = await redeem(app, code, {
-      client_id: 'latchkey-cli',
-      redirect_uri: request['redirect_uri'],
-    });
-    expect([status, body.scope]).toEqual([200, '*']);
-    const { body: list } = await app.ask('GET', '/sessions', { token: body.access_token });
-    expect(list.sessions.find(({ current }: { current: boolean }) => current)).toMatchObject({
-      kind: 'device',
-      method: 'browser_code',
-      client_name: 'Latchkey CLI',
-      device_name: 'den',
-      scope: '*',
-    });
+    const { client_id, redirect_uri } = request;
+    const code = await codeFor(app, owner, request);
+    const { body } = await redeem(app, code, { client_id, redirect_uri });
+    const application = await appLogin(app, owner, service);
+    const { sessions } = (await app.ask('GET', '/sessions', { token: body.access_token })).body;
+    const method = 'browser_code';
+    expect(sessions).toMatchObject([
+      { kind: 'app', method, client_name: 'Charts', client_id: service.id, scope: 'profile', current: false },
+      { kind: 'device', method, client_name: 'Latchkey CLI', device_name: 'den', scope: '*', current: true },
+      { kind: 'browser' },
+    ]);
+    expect(sessions[2].client_id).toBeUndefined();
     const refreshed = await app.ask('POST', '/refresh', { json: { refresh_token: body.refresh_token } });
     expect(refreshed.status).toBe(200);
-    const [mail] = await app.mails();
-    expect(mail?.subject).toContain('new device');
+    expect(await mailsTo(app, email, subjects.newDevice)).toHaveLength(1);
+    expect(outcome(await disown(app, email, subjects.newApp))).toBe('200');
+    expect(await isLive(app, application)).toBe(false);
   });
 
   test('nothing of an application is a recent sign-in, and it approves nothing', async () => {

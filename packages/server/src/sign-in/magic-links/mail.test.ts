@@ -2,14 +2,12 @@ import { expect, test } from 'bun:test';
 import { formatCode } from '@latchkey/contract/codes';
 import { openApp } from '#support/app.ts';
 import { readHandle } from '../../platform/crypto/handle.ts';
-import { parseKeyRing } from '../../platform/crypto/primitives.ts';
+import { generateKey, parseKeyRing } from '../../platform/crypto/primitives.ts';
 import { writerFor } from '../../platform/mail/compose.ts';
 import { readConfig } from '../../settings.ts';
 import { emailCodeOf, signInMessage } from './mail.ts';
 
 const codePattern = /^\d{4}-\d{4}$/;
-const newKey = () =>
-  parseKeyRing(Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')).signing;
 
 test('text and HTML have the same link and code, each on a line of its own, the token only in the fragment, which browsers do not send; the HTML loads nothing', async () => {
   const baseUrl = 'https://login.example.com';
@@ -36,19 +34,8 @@ test('text and HTML have the same link and code, each on a line of its own, the 
   const { keys } = t.ctx;
   const linkId = readHandle(keys, 'magicLink', token)!.subject.toString('base64url');
   expect(formatCode(emailCodeOf(keys.signing, linkId))).toBe(code);
-  expect(formatCode(emailCodeOf(newKey(), linkId))).not.toBe(code);
+  expect(formatCode(emailCodeOf(parseKeyRing(generateKey()).signing, linkId))).not.toBe(code);
   expect(token).not.toContain(code.replace('-', ''));
-});
-
-test('the codes of 2000 mails are well-formed and spread over all codes', () => {
-  const key = newKey();
-  const codes = Array.from({ length: 2000 }, (_, n) =>
-    emailCodeOf(key, Buffer.from(`link ${n}`).toString('base64url')),
-  );
-  for (const code of codes) expect(formatCode(code)).toMatch(codePattern);
-  // Two of 2000 are the same in one of 50 runs.
-  expect(new Set(codes).size).toBeGreaterThan(1995);
-  for (let at = 0; at < 8; at++) expect(new Set(codes.map((code) => code[at])).size).toBe(10);
 });
 
 test.each([
