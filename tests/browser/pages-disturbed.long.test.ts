@@ -82,7 +82,7 @@ async function openAccount(): Promise<{ page: Page; token: string }> {
   const page = await newPage(phone);
   await giveAuthenticator(page);
   const token = await signedIn(page, service.url, newAddress());
-  await newPasskey(service, { access_token: token }, 'Old key');
+  await newPasskey(service, { access_token: token }, { name: 'Old key' });
   await page.goto(`${service.url}/account`);
   await sessions(page).nth(1).waitFor();
   await untilLoaded(page);
@@ -159,7 +159,7 @@ test('once another user has signed in, no action or list of the page reaches or 
   const newer = newAddress();
   const other = await service.login(newer);
   await service.deviceLogin(other, { device_name: 'device of the newer one' });
-  await newPasskey(service, other, 'key of the newer one');
+  await newPasskey(service, other, { name: 'key of the newer one' });
   const beside = await page.context().newPage();
   await signInByCode(beside, service.url, newer);
   const account = async () => {

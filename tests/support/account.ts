@@ -9,6 +9,7 @@ import {
   type AuthenticatorOptions,
   type CreationOptions,
   createAuthenticator,
+  type RegistrationForgery,
   type RequestOptions,
 } from './authenticator.ts';
 import type { Access, Service } from './driver.ts';
@@ -57,6 +58,11 @@ export async function cookieByMail(app: Service, email: string, cookie?: string)
   return sessionCookieIn(await signInByMail(app, email, options));
 }
 
+interface NewPasskey extends Partial<AuthenticatorOptions> {
+  readonly name?: string;
+  readonly forgery?: RegistrationForgery;
+}
+
 /** Adds a passkey to the account that the tokens belong to. */
 export async function addPasskey(
   app: Service,
@@ -70,10 +76,14 @@ export async function addPasskey(
   return postRegistration(app, tokens, { ...authenticator.create(challenge.body), name });
 }
 
-/** Adds a passkey of a new authenticator, which the service names unless `name` does. */
-export async function newPasskey(app: Service, tokens: Access, name?: string): Promise<Authenticator> {
-  const authenticator = newAuthenticator(app);
-  const created = authenticator.create(await creationOptions(app, tokens));
+/** Adds a passkey of a new authenticator, which the service names unless `name` does. `forgery`: what it says of itself. */
+export async function newPasskey(
+  app: Service,
+  tokens: Access,
+  { name, forgery = {}, ...options }: NewPasskey = {},
+): Promise<Authenticator> {
+  const authenticator = newAuthenticator(app, options);
+  const created = authenticator.create(await creationOptions(app, tokens), forgery);
   expect((await postRegistration(app, tokens, { ...created, name })).status).toBe(201);
   return authenticator;
 }

@@ -20,7 +20,8 @@ export async function fillAccount(service: Driver): Promise<void> {
   // Before the passkeys, which would have to confirm each approval.
   for (let index = 0; index < fullAccount.logins; index++)
     await service.deviceLogin(own, { device_name: nameOf(index), client_name: 'latchkey' });
-  for (let index = 0; index < fullAccount.passkeys; index++) await newPasskey(service, own, nameOf(index));
+  for (let index = 0; index < fullAccount.passkeys; index++)
+    await newPasskey(service, own, { name: nameOf(index) });
 }
 
 export const accountStates = ({ url, login, deviceLogin }: Driver): PageStates => ({

@@ -3,12 +3,12 @@
 import { expect, test } from 'bun:test';
 import { deviceCodeGrantType } from '@latchkey/contract/tokens';
 import { addPasskey, isLive, newAuthenticator } from '#support/account.ts';
-import { type Answer, onBothDatabases, type TestApp, type Tokens } from '#support/app.ts';
+import { type Answer, onBothDatabases, type TestApp } from '#support/app.ts';
 import { startDevice } from '#support/devices.ts';
 import { accessTokenType } from '#support/http.ts';
 import { createdKey } from '#support/keys.ts';
 import { exchange } from '#support/runs.ts';
-import { loggedEvents } from '#support/security-log.ts';
+import { loggedEvents, signedIn } from '#support/security-log.ts';
 import { fresh } from '#support/shared.ts';
 
 type Ask = (method: string, path: string, json?: object) => Promise<Answer>;
@@ -24,18 +24,14 @@ async function operatorOf(t: TestApp): Promise<{ ask: Ask; id: string; authoriza
   };
 }
 
-const idOf = async (t: TestApp, { access_token: token }: Tokens): Promise<string> =>
-  (await t.ask('GET', '/me', { token })).body.id;
-
 onBothDatabases('operators', (open) => {
   const t = fresh(open);
 
   // What services learn of it is tested in tests/invariants/operations.test.ts.
   test('each act takes effect at once, on this user alone, and is seen in the log of the user with who did it', async () => {
     const { ask, id: by } = await operatorOf(t);
-    const ada = await t.login();
+    const { userId: user, ...ada } = await signedIn(t);
     const [phone, laptop] = [await t.deviceLogin(ada), await t.deviceLogin(ada)];
-    const user = await idOf(t, ada);
     const listed = await ask('GET', `/users/${user}/sessions`);
     expect(listed.body).toEqual({
       sessions: expect.arrayContaining([
@@ -48,7 +44,7 @@ onBothDatabases('operators', (open) => {
 
     // Who asks about an unknown user is in tests/invariants/access.test.ts.
     const [newest] = listed.body.sessions;
-    const eve = await idOf(t, await t.login('eve@example.com'));
+    const { userId: eve } = await signedIn(t, 'eve@example.com');
     expect((await ask('DELETE', `/users/${eve}/sessions/${newest.id}`)).status).toBe(404);
     for (const one of [ada, phone, laptop]) expect(await isLive(t, one)).toBe(true);
     expect((await ask('DELETE', `/users/${user}/sessions/${newest.id}`)).status).toBe(204);
@@ -77,8 +73,7 @@ onBothDatabases('operators', (open) => {
 
   test('the emails to a user are listed with their outcome and without their content, also those to a former address', async () => {
     const { ask } = await operatorOf(t);
-    const ada = await t.login();
-    const user = await idOf(t, ada);
+    const { userId: user, ...ada } = await signedIn(t);
     await t.deviceLogin(ada);
     await t.ask('POST', '/magic_link', { json: { email: 'ada@example.com' } });
     await t.ask('POST', '/me/email', { token: ada.access_token, json: { email: 'new@example.com' } });
@@ -125,8 +120,7 @@ onBothDatabases('operators', (open) => {
 
   test('an operator key is no token and gets none, and introspection gives it no address; tests/invariants/access.test.ts asks every endpoint', async () => {
     const { ask, id, authorization } = await operatorOf(t);
-    const ada = await t.login();
-    const user = await idOf(t, ada);
+    const { userId: user, ...ada } = await signedIn(t);
     const secret = atob(authorization.slice('Basic '.length));
     for (const token of [secret, secret.split(':')[1]!, id, user])
       expect((await t.ask('GET', '/me', { token })).body.error).toBe('invalid_token');

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { onBothDatabases, type TestApp } from '#support/app.ts';
-import { loggedEvents } from '#support/security-log.ts';
+import { loggedEvents, signedIn } from '#support/security-log.ts';
 import { addMember, createOrganization } from '#support/services.ts';
 import { fresh } from '#support/shared.ts';
 import type { Context } from '../../platform/context.ts';
@@ -57,9 +57,8 @@ onBothDatabases('deleting an organization', (open, dialect) => {
 
   test('every member loses it at once and reads so in the log; then the slug is free again', async () => {
     const headers = { Authorization: await t.serviceAuthorization('organizations') };
-    const tokens = await t.login();
-    const { access_token: token } = tokens;
-    const { id } = (await t.ask('GET', '/me', { token })).body;
+    const tokens = await signedIn(t);
+    const { access_token: token, userId: id } = tokens;
     const [other] = await createTeam(t, 'acme', 1);
     await addMember(t.ctx, 'acme', id, 'admin');
     const former = await t.ask('PUT', '/organizations/acme', { headers, json: { name: 'Team' } });

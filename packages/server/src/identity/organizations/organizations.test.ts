@@ -5,11 +5,11 @@ import type { Organization } from '@latchkey/contract/organizations';
 import type { ServiceRight } from '@latchkey/contract/scopes';
 import { outcome } from '#support/account.ts';
 import { type Answer, type Ask, onBothDatabases, type TestApp } from '#support/app.ts';
-import { loggedEvents } from '#support/security-log.ts';
+import { loggedEvents, signedIn } from '#support/security-log.ts';
 import { addMember, createOrganization } from '#support/services.ts';
 import { fresh } from '#support/shared.ts';
 import { deleteAccount } from '../../whole-account/personal-data.ts';
-import { findAccountByEmail, setDisabled } from '../account/account.ts';
+import { setDisabled } from '../account/account.ts';
 
 type AskAs = (method: string, path: string, ask?: Ask) => Promise<Answer>;
 
@@ -18,11 +18,6 @@ async function asService(t: TestApp, ...rights: ServiceRight[]): Promise<AskAs> 
   const Authorization = await t.serviceAuthorization(...rights);
   return (method, path, ask) => t.ask(method, path, { ...ask, headers: { ...ask?.headers, Authorization } });
 }
-
-const idOf = async (t: TestApp, email: string): Promise<string> => {
-  await t.login(email);
-  return findAccountByEmail(t.ctx, email);
-};
 
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
@@ -87,8 +82,8 @@ onBothDatabases('organizations for services', (open) => {
 
   test('a personal organization can be read, but not renamed, deleted or joined', async () => {
     const ask = await asService(t, 'organizations');
-    const [ada, bob] = [await idOf(t, 'ada@example.com'), await idOf(t, 'bob@example.com')];
-    const { access_token: accessToken } = await t.login('ada@example.com');
+    const { userId: ada, access_token: accessToken } = await signedIn(t);
+    const { userId: bob } = await signedIn(t, 'bob@example.com');
     const [{ slug }] = (await t.api.call('listOrganizations', { accessToken })).organizations as [
       Organization,
     ];
@@ -109,8 +104,7 @@ onBothDatabases('organizations for services', (open) => {
 
   test('each change of a membership is one event in the log of the member, and a repetition is none; a disabled user can be a member', async () => {
     const ask = await asService(t, 'organizations');
-    const tokens = await t.login('ada@example.com');
-    const ada = await findAccountByEmail(t.ctx, 'ada@example.com');
+    const { userId: ada, ...tokens } = await signedIn(t);
     const { body: organization } = await ask('PUT', '/organizations/acme', { json: { name: 'Acme' } });
     const path = `/organizations/acme/members/${ada}`;
     expect(outcome(await ask('GET', path))).toBe('404 not_found');
@@ -124,7 +118,7 @@ onBothDatabases('organizations for services', (open) => {
       t.pass(60);
     }
     expect((await ask('PUT', path, { json: { role: 'king' } })).body.error_description).toStartWith('role: ');
-    const bob = await idOf(t, 'bob@example.com');
+    const { userId: bob } = await signedIn(t, 'bob@example.com');
     await setDisabled(t.ctx, 'bob@example.com', true);
     await addMember(t.ctx, 'acme', bob, 'owner');
     expect((await ask('DELETE', path)).status).toBe(204);
@@ -150,8 +144,8 @@ onBothDatabases('organizations for services', (open) => {
 
   test('an organization begins without an owner; once it has one, the last owner stays, and is not deleted, not even by the operator', async () => {
     const ask = await asService(t, 'organizations');
-    const tokens = await t.login('ada@example.com');
-    const [ada, bob] = [await idOf(t, 'ada@example.com'), await idOf(t, 'bob@example.com')];
+    const { userId: ada, ...tokens } = await signedIn(t);
+    const { userId: bob } = await signedIn(t, 'bob@example.com');
     const events = async () => (await loggedEvents(t, tokens, 'membership_changed')).length;
     await createOrganization(t.ctx, 'acme', 'Acme');
     const path = (userId: string) => `/organizations/acme/members/${userId}`;
@@ -183,16 +177,13 @@ onBothDatabases('organizations for services', (open) => {
   test('of two owners who are demoted, removed or deleted at the same moment, one stays', async () => {
     const other = await open({ beside: t });
     const headers = { Authorization: await t.serviceAuthorization('organizations') };
-    interface Owner {
-      readonly id: string;
-      readonly token: string;
-    }
+    type Owner = Awaited<ReturnType<typeof signedIn>>;
     type Leave = (node: TestApp, slug: string, owner: Owner) => Promise<Answer>;
-    const demote: Leave = (node, slug, { id }) =>
-      node.ask('PUT', `/organizations/${slug}/members/${id}`, { headers, json: { role: 'member' } });
-    const remove: Leave = (node, slug, { id }) =>
-      node.ask('DELETE', `/organizations/${slug}/members/${id}`, { headers });
-    const erase: Leave = (node, _, { token }) => node.ask('DELETE', '/me', { token });
+    const demote: Leave = (node, slug, { userId }) =>
+      node.ask('PUT', `/organizations/${slug}/members/${userId}`, { headers, json: { role: 'member' } });
+    const remove: Leave = (node, slug, { userId }) =>
+      node.ask('DELETE', `/organizations/${slug}/members/${userId}`, { headers });
+    const erase: Leave = (node, _, { access_token: token }) => node.ask('DELETE', '/me', { token });
     const pairs = [
       [demote, demote],
       [remove, remove],
@@ -206,10 +197,9 @@ onBothDatabases('organizations for services', (open) => {
       await createOrganization(t.ctx, slug, 'Team');
       const owners: Owner[] = [];
       for (const email of [`ada-${n}@example.com`, `bob-${n}@example.com`]) {
-        const { access_token: token } = await t.login(email);
-        const { id } = await t.api.call('getProfile', { accessToken: token });
-        await addMember(t.ctx, slug, id, 'owner');
-        owners.push({ id, token });
+        const owner = await signedIn(t, email);
+        await addMember(t.ctx, slug, owner.userId, 'owner');
+        owners.push(owner);
       }
       const answers = await Promise.all([one(t, slug, owners[0]!), another(other, slug, owners[1]!)]);
       const [first, second] = answers.map(({ status }) => status).toSorted();

@@ -8,8 +8,6 @@ import { deleteAccount } from '../../whole-account/personal-data.ts';
 import { recordEvent } from './events.ts';
 import { listEventsAfterPosition } from './reading.ts';
 
-const idOf = async (t: TestApp, email: string) => (await signedIn(t, email)).userId;
-
 const typesAfter = async (t: TestApp, position: number): Promise<string[]> =>
   (await listEventsAfterPosition(t.ctx, position)).map(({ type }) => type);
 
@@ -22,7 +20,7 @@ onBothDatabases('positions of events', (open) => {
   test('events of all accounts have rising positions in the order of their commits; one that is amended gets a new position, and those of a deleted account are not used again', async () => {
     expect(await listEventsAfterPosition(t.ctx, 0)).toEqual([]);
     const tokens = await signedIn(t);
-    const eve = await idOf(t, 'eve@example.com');
+    const { userId: eve } = await signedIn(t, 'eve@example.com');
     await patchMe(t, tokens, { name: 'Ada' });
     const events = await listEventsAfterPosition(t.ctx, 0);
     expect(events.map(({ user_id, type, seq }) => [user_id, type, seq])).toEqual([
@@ -55,7 +53,7 @@ onBothDatabases('positions of events', (open) => {
 
 test('an event that commits late is read before the later ones that committed first; one rolled back holds none back (PostgreSQL)', async () => {
   const t = await openApp('postgres');
-  const userId = await idOf(t, 'ada@example.com');
+  const { userId } = await signedIn(t);
   await t.login('eve@example.com');
   for (const commits of [true, false]) {
     const before = await lastPosition(t);

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'bun:test';
 import { deviceCodeGrantType } from '@latchkey/contract/tokens';
 import { isLive, newAddress, outcome } from '#support/account.ts';
 import { openApp } from '#support/app.ts';
-import { decideDevice } from '#support/devices.ts';
 import { shared } from '#support/shared.ts';
 
 const grant_type = 'refresh_token';
@@ -13,13 +12,6 @@ describe('form requests to the OAuth endpoints', () => {
   const send = (path: string, form: Record<string, string> | string) => app.ask('POST', path, { form });
 
   // A whole sign-in by forms: trust/discovery/standard-client.test.ts.
-  test('a form names the program and its device', async () => {
-    const names = { client_name: 'Generic', device_name: longName };
-    const { body: started } = await send('/device', names);
-    const seen = await decideDevice(app, 'verify', started, await app.login(newAddress()));
-    expect(seen.body).toMatchObject(names);
-  });
-
   test('other grants, and those of /token at /refresh, are refused whatever else the form has, and spend nothing', async () => {
     const { refresh_token } = await app.login(newAddress());
     const { device_code } = (await send('/device', '')).body;

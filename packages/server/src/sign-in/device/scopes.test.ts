@@ -50,14 +50,13 @@ describe('the scope and resource of a device sign-in', () => {
       expect(answer.body.error_description).toStartWith(Object.keys(members)[0]!);
     });
 
-    test('20 names, the scopes that allow nothing, and a declared resource are accepted', async () => {
+    test('20 names, the scopes that allow nothing, a declared resource, and the names of program and device are accepted', async () => {
       const twenty = `openid offline_access tickets:read ${Array.from({ length: 17 }, () => 'email').join(' ')}`;
-      const { status, body } = await send({ scope: twenty, resource: tickets });
+      const members = { resource: tickets, client_name: 'Generic', device_name: 'ü'.repeat(100) };
+      const { status, body } = await send({ scope: twenty, ...members });
       expect(status).toBe(200);
-      expect(await asked(body)).toMatchObject({
-        scope: 'openid offline_access tickets:read email',
-        resource: tickets,
-      });
+      const seen = await decideDevice(app, 'verify', body, approver);
+      expect(seen.body).toMatchObject({ scope: 'openid offline_access tickets:read email', ...members });
     });
   });
 

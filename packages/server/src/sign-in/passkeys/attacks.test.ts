@@ -5,6 +5,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import {
   creationOptions,
   newAuthenticator,
+  newPasskey,
   outcome,
   postRegistration,
   postSignIn,
@@ -14,7 +15,6 @@ import { onBothDatabases, openApp, type TestApp, type Tokens } from '#support/ap
 import {
   type Algorithm,
   type AssertionForgery,
-  type AuthenticatorOptions,
   base64url,
   cbor,
   coseKey,
@@ -25,19 +25,6 @@ import { loggedEvents } from '#support/security-log.ts';
 import { fresh } from '#support/shared.ts';
 
 const verified = flag.up | flag.uv;
-
-/** Registers a passkey of a new authenticator. */
-async function withPasskey(
-  app: TestApp,
-  tokens: Tokens,
-  options: Partial<AuthenticatorOptions> = {},
-  attestation: RegistrationForgery = {},
-) {
-  const authenticator = newAuthenticator(app, options);
-  const created = authenticator.create(await creationOptions(app, tokens), attestation);
-  expect((await postRegistration(app, tokens, created)).status).toBe(201);
-  return authenticator;
-}
 
 /** Status and error code of an answer, with its detail in the log. */
 function verdict(app: TestApp, { status, body }: { status: number; body: { error?: string } }): string {
@@ -185,7 +172,7 @@ describe('attacks on passkeys', () => {
   for (const algorithm of ['ES256', 'EdDSA', 'RS256'] as const satisfies Algorithm[]) {
     test(`a self-attested passkey is registered; a sign-in with a forged field is refused and spends its challenge: ${algorithm}`, async () => {
       const tokens = await app.login();
-      const authenticator = await withPasskey(app, tokens, { algorithm }, { attestation: 'packed' });
+      const authenticator = await newPasskey(app, tokens, { algorithm, forgery: { attestation: 'packed' } });
       for (const [field, [forgery, expected]] of Object.entries(signInForgeries)) {
         const options = await requestOptions(app);
         const answer = await postSignIn(app, authenticator.get(options, forgery));
@@ -267,7 +254,7 @@ describe('attacks on passkeys', () => {
 
   test('client data that no browser writes is refused, and spends the challenge that it names', async () => {
     const tokens = await app.login();
-    const authenticator = await withPasskey(app, tokens);
+    const authenticator = await newPasskey(app, tokens);
     const origin = app.ctx.config.baseUrl;
     const texts = ['null', '7', '[]', '{}', '{', '\ufeff'];
     const flags = [{ crossOrigin: 'true' }, { crossOrigin: null }, { topOrigin: null }];
@@ -301,7 +288,7 @@ onBothDatabases('passkeys that are copied or removed', (open) => {
 
   test('a single-device passkey whose counter does not grow is refused and logged', async () => {
     const tokens = await app.login();
-    const authenticator = await withPasskey(app, tokens);
+    const authenticator = await newPasskey(app, tokens);
     const signIn = async (counter: number) =>
       verdict(app, await postSignIn(app, authenticator.get(await requestOptions(app), { counter })));
     const clone = '400 invalid_grant clone';
@@ -317,7 +304,7 @@ onBothDatabases('passkeys that are copied or removed', (open) => {
 
   test('a multi-device passkey whose counter does not grow is accepted and logged; each sign-in updates its backup state', async () => {
     const tokens = await app.login();
-    const authenticator = await withPasskey(app, tokens, { flags: verified | flag.be });
+    const authenticator = await newPasskey(app, tokens, { flags: verified | flag.be });
     const state = async () => {
       const { body } = await app.ask('GET', '/passkeys', { token: tokens.access_token });
       return [body.passkeys[0].device_type, body.passkeys[0].backed_up];
