@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
 import { isLive, outcome } from '#support/account.ts';
-import { onBothDatabases, type TestApp, type Tokens } from '#support/app.ts';
+import { onBothDatabases, type Tokens } from '#support/app.ts';
 import {
   appLogin,
   asBrowser,
@@ -13,40 +13,34 @@ import {
 } from '#support/authorize.ts';
 import { loggedEvents } from '#support/security-log.ts';
 import { changeService, declareService, type TestService } from '#support/services.ts';
+import { shared } from '#support/shared.ts';
 import { revokeService } from '../../sessions/ending.ts';
 
 onBothDatabases('authorization requests', (open, dialect) => {
-  let app: TestApp;
   let service: TestService;
   let trusted: TestService;
   let tokens: Tokens;
-  let clientId: string;
   /** Counts the requests for the document. */
   let fetches = 0;
   let document: object = { client_name: 'Assistant', redirect_uris: ['http://127.0.0.1/callback'] };
-  const resources = Bun.serve({
+  const resources: Bun.Server<undefined> = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
-    fetch: () => {
+    fetch: (): Response => {
       fetches += 1;
       return Response.json({ client_id: clientId, ...document });
     },
   });
+  const host = `127.0.0.1:${resources.port}`;
+  const clientId = `http://${host}/client`;
+  const app = shared(() => open({ settings: { LATCHKEY_CLIENT_HOSTS: host } }));
+  afterAll(() => resources.stop(true));
   beforeAll(async () => {
-    const host = `127.0.0.1:${resources.port}`;
-    clientId = `http://${host}/client`;
-    app = await open({
-      settings: { LATCHKEY_CLIENT_HOSTS: host },
-    });
     service = await declareService(app.ctx, { name: 'Charts', redirectUris: [redirectUri] });
     trusted = await declareService(app.ctx, { name: 'Own', redirectUris: [redirectUri], isTrusted: true });
   });
   beforeEach(async () => {
     tokens = await app.login();
-  });
-  afterAll(async () => {
-    await resources.stop(true);
-    await app.close();
   });
 
   const verify = (request: Record<string, string>) => asBrowser(app, tokens, 'verify', request);

@@ -138,15 +138,6 @@ onBothDatabases('device sign-ins that have to be confirmed', (open) => {
     expect(await poll(codes, confirmation_code)).toBe('200');
   });
 
-  test('with open there is never anything to confirm', async () => {
-    const opened = await open();
-    const own = await opened.login();
-    const codes = await startDevice(opened, { confirmation: true }, { peer: device });
-    const seen = await decideDevice(opened, 'verify', codes, own, { peer: far });
-    expect(seen.body.confirmation).toBe('none');
-    expect((await decideDevice(opened, 'approve', codes, own, { peer: far })).status).toBe(204);
-  });
-
   test('with off no device sign-in starts, pending ones are over, and the metadata says so', async () => {
     const codes = await start();
     const off = await open({ beside: app, settings: { LATCHKEY_DEVICE_LOGIN: 'off' } });

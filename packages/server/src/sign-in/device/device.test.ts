@@ -42,7 +42,7 @@ onBothDatabases('device authorization', (open) => {
   test('a start has every member of RFC 8628 section 3.2, and verify shows the client, its names unescaped and unverified, however the user code is typed, and changes nothing', async () => {
     const names = { client_name: 'Latchkey <b>CLI</b>', device_name: 'büro' };
     const client = { peer: '198.51.100.7', headers: { 'User-Agent': 'latchkey/1.0' } };
-    const json = { client_id: 'cli', scope: 'email', ...names };
+    const json = { client_id: 'cli', scope: 'email', confirmation: true, ...names };
     const { status, body: started } = await app.ask('POST', '/device', { json, ...client });
     expect(status).toBe(200);
     const verification_uri = 'http://localhost:8787/device';
@@ -63,10 +63,11 @@ onBothDatabases('device authorization', (open) => {
       const { body } = await decideDevice(app, 'verify', typed, stranger, { peer });
       pendingDevice.strict().parse(body);
       const seen = { ip_address: client.peer, user_agent: 'latchkey/1.0', same_network };
-      expect(body).toMatchObject({ user_code, ...names, ...seen });
+      expect(body).toMatchObject({ user_code, confirmation: 'none', ...names, ...seen });
       expect(body.expires_in).toBeWithin(590, 601);
     }
     expect(outcome(await pollDevice(app, started))).toBe('400 authorization_pending');
+    // From another network, too, there is nothing to confirm unless LATCHKEY_DEVICE_LOGIN says so.
     expect(outcome(await decideDevice(app, 'approve', started, stranger))).toBe('204');
   });
 
