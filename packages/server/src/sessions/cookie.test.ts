@@ -1,4 +1,4 @@
-// Which pages may send the cookie: tests/invariants/access.test.ts and platform/http/origin.test.ts.
+// Which pages may send the cookie: tests/invariants/access.test.ts, platform/http/origin.test.ts and server.test.ts.
 
 import { expect, test } from 'bun:test';
 import {
@@ -28,7 +28,6 @@ onBothDatabases('a browser session', (open) => {
   const me = (cookie: string, on: TestApp = app) => on.ask('GET', '/me', { cookie, headers: sameOrigin });
   const signInWith = (json: object, ask: Ask = {}) =>
     app.ask('POST', '/magic_link/verify?session=cookie', { json, headers: sameOrigin, ...ask });
-  const newCookie = () => cookieByMail(app, newAddress());
 
   test('a sign-in of a page, by link, code or passkey, answers the profile alone, makes the browser known, and ends the session that it had; one for tokens sets no cookie', async () => {
     const email = newAddress();
@@ -57,13 +56,6 @@ onBothDatabases('a browser session', (open) => {
       const { sessions } = (await app.ask('GET', '/sessions', { cookie, headers: sameOrigin })).body;
       expect(sessions[0]).toMatchObject({ kind: 'browser', method, current: true });
     }
-  });
-
-  test('a page of another origin starts no browser session, and spends no link', async () => {
-    const { token } = await linkFor(app, newAddress());
-    const refused = await signInWith({ token }, { headers: { Origin: 'https://evil.example.com' } });
-    expect([outcome(refused), refused.headers.get('Set-Cookie')]).toEqual(['403 origin_not_allowed', null]);
-    expect(outcome(await signInWith({ token }))).toBe('200');
   });
 
   test('a bearer token in the same request overrides the session cookie, valid or not', async () => {
@@ -141,7 +133,7 @@ onBothDatabases('a browser session', (open) => {
   });
 
   test('a session cookie that is duplicate, empty or malformed does not authenticate', async () => {
-    const cookie = await newCookie();
+    const cookie = await cookieByMail(app, newAddress());
     for (const invalid of [
       `${cookie}; ${cookie}`,
       'latchkey_session=',
@@ -166,7 +158,6 @@ test.each([
     const { token } = await linkFor(app, email);
     const headers = { Origin: baseUrl };
     const answer = await app.ask('POST', '/magic_link/verify?session=cookie', { json: { token }, headers });
-    expect(Object.keys(answer.body)).toEqual(['user']);
     expect(answer.body.user).toMatchObject({ email, email_verified: true });
     expect(answer.text).not.toMatch(/lk_[a-z]{2}_/);
     const [cookie = '', ...attributes] = answer.headers.getSetCookie()[0]!.split('; ');
