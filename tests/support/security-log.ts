@@ -30,7 +30,7 @@ export const logMore = (app: TestApp, userId: string, count: number): Promise<vo
     for (let n = 0; n < count; n++) await recordEvent(app.ctx, tx, { type: 'login', userId });
   });
 
-/** Changes the profile of whoever signed in. */
+/** Changes the profile of the person who signed in. */
 export const patchMe = (app: Service, { access_token: token }: Access, json: object) =>
   app.ask('PATCH', '/me', { token, json });
 

@@ -1,27 +1,18 @@
-// What a service with the right `operate` sees and may do, and that it can do nothing else, on both databases.
+// What a service with the right `operate` sees and may do, on both databases. That it can do nothing else: tests/invariants/access.test.ts.
 
 import { expect, test } from 'bun:test';
-import { deviceCodeGrantType } from '@latchkey/contract/tokens';
 import { addPasskey, isLive, newAuthenticator } from '#support/account.ts';
-import { type Answer, onBothDatabases, type TestApp } from '#support/app.ts';
-import { startDevice } from '#support/devices.ts';
-import { accessTokenType } from '#support/http.ts';
+import { onBothDatabases, type TestApp } from '#support/app.ts';
 import { createdKey } from '#support/keys.ts';
-import { exchange } from '#support/runs.ts';
 import { loggedEvents, signedIn } from '#support/security-log.ts';
+import { declareService } from '#support/services.ts';
 import { fresh } from '#support/shared.ts';
 
-type Ask = (method: string, path: string, json?: object) => Promise<Answer>;
-
-async function operatorOf(t: TestApp): Promise<{ ask: Ask; id: string; authorization: string }> {
-  const authorization = await t.serviceAuthorization('operate');
-  const id = atob(authorization.slice('Basic '.length)).split(':')[0]!;
+async function operatorOf(t: TestApp) {
+  const { id, authorization } = await declareService(t.ctx, { rights: ['operate'] });
   const headers = { Authorization: authorization };
-  return {
-    id,
-    authorization,
-    ask: (method, path, json) => t.ask(method, path, { headers, ...(json ? { json } : {}) }),
-  };
+  const ask = (method: string, path: string, json?: object) => t.ask(method, path, { headers, json });
+  return { id, ask };
 }
 
 onBothDatabases('operators', (open) => {
@@ -116,35 +107,5 @@ onBothDatabases('operators', (open) => {
       keys: [{ name: 'build' }],
       organizations: [{ role: 'owner', personal: true }],
     });
-  });
-
-  test('an operator key is no token and gets none, and introspection gives it no address; tests/invariants/access.test.ts asks every endpoint', async () => {
-    const { ask, id, authorization } = await operatorOf(t);
-    const { userId: user, ...ada } = await signedIn(t);
-    const secret = atob(authorization.slice('Basic '.length));
-    for (const token of [secret, secret.split(':')[1]!, id, user])
-      expect((await t.ask('GET', '/me', { token })).body.error).toBe('invalid_token');
-    const headers = { Authorization: authorization };
-    const { device_code } = await startDevice(t);
-    const wants = { by: authorization, scope: 'profile' };
-    const actor = { actor_token: secret, actor_token_type: accessTokenType };
-    const grants: Record<string, string>[] = [
-      { grant_type: 'client_credentials', resource: 'https://tickets.example', scope: 'tickets.read' },
-      { grant_type: 'password', username: 'ada@example.com', password: 'x' },
-      { grant_type: deviceCodeGrantType, device_code },
-    ];
-    const answers = [
-      await exchange(t, secret, wants),
-      await exchange(t, user, wants),
-      await exchange(t, ada.access_token, { ...wants, ...actor }),
-      ...(await Promise.all(grants.map((form) => t.ask('POST', '/token', { headers, form })))),
-    ];
-    for (const { status, body } of answers)
-      expect([status >= 400 && status < 500, body.access_token]).toEqual([true, undefined]);
-    const { body } = await t.ask('POST', '/introspect', { headers, form: { token: ada.access_token } });
-    expect([body.active, Object.keys(body).includes('email')]).toEqual([true, false]);
-    const { events } = (await ask('GET', `/users/${user}/events`)).body;
-    expect(events.map(({ type }: { type: string }) => type)).toEqual(['login', 'account_created']);
-    expect(await isLive(t, ada)).toBe(true);
   });
 });

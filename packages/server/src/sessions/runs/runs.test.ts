@@ -1,4 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { serviceRights } from '@latchkey/contract/scopes';
 import { newAddress, outcome } from '#support/account.ts';
 import { onBothDatabases, type TestApp, type Tokens } from '#support/app.ts';
 import { accessTokenType } from '#support/http.ts';
@@ -84,7 +85,8 @@ onBothDatabases('token exchange', (open, dialect) => {
     });
 
     test('it needs a valid key with the right to delegate', async () => {
-      const { authorization } = await declareService(app.ctx, { name: 'Plain' });
+      const rights = serviceRights.filter((right) => right !== 'delegate');
+      const { authorization } = await declareService(app.ctx, { name: 'Plain', rights });
       const scope = 'profile';
       expect(await refusal(login.access_token, { by: authorization, scope })).toBe('403 unauthorized_client');
       const wrong = await exchange(app, login.access_token, { by: `${agents.authorization}x`, scope });

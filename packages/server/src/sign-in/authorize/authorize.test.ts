@@ -233,7 +233,7 @@ onBothDatabases('authorization requests', (open, dialect) => {
     expect(await approval({}, open.id)).toBe('needed');
   });
 
-  test('approving needs the scope that was shown, gives no more, and takes a recent sign-in; any in a browser may look and deny, which gives the client access_denied', async () => {
+  test('approving needs the scope that was shown, gives no more, and takes a recent sign-in; any browser session may look and deny, which gives the client access_denied', async () => {
     const { scope: _, ...request } = commandLineRequest();
     const missing = await asBrowser(app, tokens, 'approve', request);
     expect([outcome(missing), missing.body.form_post]).toEqual(['400 invalid_request', undefined]);

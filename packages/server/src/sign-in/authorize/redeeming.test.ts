@@ -11,7 +11,6 @@ import {
   requestOf,
   verifier,
 } from '#support/authorize.ts';
-import { endings } from '#support/endings.ts';
 import { loggedEvents } from '#support/security-log.ts';
 import { changeService, declareService, type TestService } from '#support/services.ts';
 import { shared } from '#support/shared.ts';
@@ -196,11 +195,22 @@ onBothDatabases('the authorization code grant', (open) => {
     expect(await isLive(app, answers[0]!.body)).toBe(false);
   });
 
-  test.each(Object.entries(endings))('%s, as the approver, makes the code worthless', async (_, end) => {
-    const email = newAddress();
-    const approver = await app.login(email);
+  // What ends all sessions of an account: tests/invariants/operations.test.ts.
+  test.each<[string, (approver: Tokens) => Promise<unknown>]>([
+    ['signing out', ({ access_token: token }) => app.ask('DELETE', '/logout?scope=session', { token })],
+    [
+      'a theft',
+      async ({ refresh_token }) => {
+        const refresh = () => app.ask('POST', '/refresh', { json: { refresh_token } });
+        await refresh();
+        app.pass(11);
+        expect(outcome(await refresh())).toBe(refused);
+      },
+    ],
+  ])('%s, as the approver, makes the code worthless', async (_, end) => {
+    const approver = await app.login(newAddress());
     const code = await codeFor(app, approver, requestOf(publicClient.id));
-    await end(app, approver, email);
+    await end(approver);
     expect(outcome(await redeem(app, code, asPublic))).toBe(refused);
   });
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { serviceRights } from '@latchkey/contract/scopes';
 import { introspection, introspectionJwtType } from '@latchkey/contract/services';
 import { decodeJwt } from 'jose';
 import { newAddress, throughPasskey } from '#support/account.ts';
@@ -117,7 +118,7 @@ onBothDatabases('introspection', (open) => {
       const plain = await declareService(app.ctx, {
         name: 'Plain',
         scopes: [{ name: 'plain:read', sentence: 'Read' }],
-        rights: ['organizations', 'feed', 'delegate'],
+        rights: serviceRights.filter((right) => right !== 'users'),
       });
       const reader = await declareService(app.ctx, { name: 'Reader', rights: ['users'] });
       const slug = `facts-${facts++}`;
