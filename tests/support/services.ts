@@ -27,6 +27,12 @@ export async function declareService(
   return { id, secret, key, authorization: basic(key) };
 }
 
+/** What the service of the tickets declares. */
+export const ticketsDeclared = {
+  resource: 'https://tickets.example/api',
+  scopes: [{ name: 'tickets:read', sentence: 'Read your tickets' }],
+};
+
 /** Replaces what a service declares and may do, as `services set` does. */
 export const changeService = (ctx: Context, id: string, changes: Partial<Registration>): Promise<void> =>
   setService(ctx, id, changes);

@@ -11,7 +11,7 @@ import { databaseUpTo } from '#support/new-database.ts';
 import { startPostgres } from '#support/postgres.ts';
 import { introspected, refreshRun, startedRun } from '#support/runs.ts';
 import { temporaryDirectory } from '#support/service.ts';
-import { declareService } from '#support/services.ts';
+import { declareService, ticketsDeclared } from '#support/services.ts';
 import { copyStore } from './copy.ts';
 import type { Dialect } from './executor.ts';
 import { inLongTransaction } from './long-transaction.ts';
@@ -44,10 +44,9 @@ for (const [from, to] of [
   test(`from ${from} to ${to} every row is copied, and every token stays good`, async () => {
     const app = await openApp(from);
     const scene = await prepareAccount(app, await prepareDatabase(app));
-    const resource = 'https://tickets.example/api';
+    const { resource } = ticketsDeclared;
     const access = { scope: 'tickets:read', resource };
-    const scopes = [{ name: access.scope, sentence: 'Read tickets' }];
-    const tickets = { resource, scopes, reach: [resource], rights: ['delegate'] } as const;
+    const tickets = { ...ticketsDeclared, reach: [resource], rights: ['delegate'] } as const;
     const { authorization } = await declareService(app.ctx, tickets);
     const reader = await feedService(app);
     await reader.read();

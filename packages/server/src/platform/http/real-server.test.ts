@@ -2,7 +2,6 @@
 
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import { loginByMail, request } from '#support/http.ts';
 import { startService } from '#support/service.ts';
 import { shared } from '#support/shared.ts';
 import { until } from '#support/until.ts';
@@ -63,7 +62,7 @@ test('a Content-Length over the limit is refused without waiting for the body', 
 const head = 'Host: localhost\r\n';
 
 test('HEAD has the same status and headers as GET, and no body', async () => {
-  const { access_token } = await loginByMail(service.url, 'head@example.com');
+  const { access_token } = await service.login('head@example.com');
   const ask = async (method: string, path: string, line: string) => {
     // The server closes, so that no peer waits for a timeout.
     const lines = `${head}${line}\r\nX-Request-Id: same\r\nConnection: close`;
@@ -85,8 +84,8 @@ test('HEAD has the same status and headers as GET, and no body', async () => {
 });
 
 test('a duplicate Latchkey-User header is 400', async () => {
-  const { access_token: token } = await loginByMail(service.url, 'twice@example.com');
-  const { id } = (await request(service.url, 'GET', '/me', { token })).body;
+  const { access_token: token } = await service.login('twice@example.com');
+  const { id } = (await service.ask('GET', '/me', { token })).body;
   const credential = [head.trim(), `Authorization: Bearer ${token}`];
   const ask = (...ids: string[]) =>
     get('/api/v1/auth/me', [...credential, ...ids.map((one) => `Latchkey-User: ${one}`)].join('\r\n'));

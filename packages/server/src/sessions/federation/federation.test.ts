@@ -9,11 +9,11 @@ import { onBothDatabases, sharedNodes, type TestApp, type Tokens } from '#suppor
 import { githubClaims, newSigningKey, startIssuer, type TestClaims } from '#support/issuer.ts';
 import { createdKey, wantedKey } from '#support/keys.ts';
 import { loggedEvents } from '#support/security-log.ts';
-import { declareService } from '#support/services.ts';
+import { declareService, ticketsDeclared } from '#support/services.ts';
 import { shared } from '#support/shared.ts';
 import { setDisabled } from '../../identity/account/account.ts';
 
-const tickets = 'https://tickets.example/api';
+const { resource: tickets } = ticketsDeclared;
 const refused = '400 invalid_grant';
 const ids = { repository_id: '784120233', repository_owner_id: '1099001' };
 const trusted = { sub: 'repo:ada@1099001/engine@784120233:ref:refs/heads/main', ...ids };
@@ -28,8 +28,7 @@ onBothDatabases('federation', (open, dialect) => {
   let ours: string;
   beforeAll(async () => {
     ours = app.ctx.config.baseUrl;
-    const scopes = [{ name: 'tickets:read', sentence: 'Read your tickets' }];
-    await declareService(app.ctx, { resource: tickets, scopes });
+    await declareService(app.ctx, ticketsDeclared);
   });
 
   const trust = (claims: Record<string, string> = trusted) => ({ issuer: issuer.url, claims });

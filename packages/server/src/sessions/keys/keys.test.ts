@@ -5,18 +5,17 @@ import { onBothDatabases, sharedNodes, type Tokens } from '#support/app.ts';
 import { createdKey, wantedKey } from '#support/keys.ts';
 import { copySession, introspected, startedRun } from '#support/runs.ts';
 import { loggedEvents } from '#support/security-log.ts';
-import { declareService } from '#support/services.ts';
+import { declareService, ticketsDeclared } from '#support/services.ts';
 import { shared } from '#support/shared.ts';
 import { until } from '#support/until.ts';
 import { revokeService } from '../ending.ts';
 
-const tickets = 'https://tickets.example/api';
-const ticketsScope = { name: 'tickets:read', sentence: 'Read your tickets' };
+const { resource: tickets } = ticketsDeclared;
 const day = 86_400;
 
 onBothDatabases('keys', (open, dialect) => {
   const { app, node } = sharedNodes(open, dialect);
-  const service = shared(() => declareService(app.ctx, { resource: tickets, scopes: [ticketsScope] }));
+  const service = shared(() => declareService(app.ctx, ticketsDeclared));
 
   const signIn = () => app.login(newAddress());
   const created = (owner: Tokens, wants?: Partial<NewKey>) => createdKey(app, owner, wants);

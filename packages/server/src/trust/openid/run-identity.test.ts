@@ -5,23 +5,17 @@ import { onBothDatabases, sharedNodes, type Tokens } from '#support/app.ts';
 import { appLogin, redirectUri } from '#support/authorize.ts';
 import { createdKey } from '#support/keys.ts';
 import { exchange, introspected, startedRun } from '#support/runs.ts';
-import { declareService } from '#support/services.ts';
+import { declareService, ticketsDeclared } from '#support/services.ts';
 import { shared } from '#support/shared.ts';
 import { readConfig } from '../../settings.ts';
 
 const cloud = 'sts.cloud.example';
-const tickets = 'https://tickets.example/api';
+const { resource: tickets } = ticketsDeclared;
 
 onBothDatabases('identity tokens of runs', (open, dialect) => {
   const settings = { LATCHKEY_IDENTITY_AUDIENCES: `${cloud}, ${tickets}, https://second.example` };
   const { app, node } = sharedNodes(open, dialect, { settings });
-  const service = shared(() =>
-    declareService(app.ctx, {
-      resource: tickets,
-      rights: ['delegate'],
-      scopes: [{ name: 'tickets:read', sentence: 'Read your tickets' }],
-    }),
-  );
+  const service = shared(() => declareService(app.ctx, { ...ticketsDeclared, rights: ['delegate'] }));
 
   const newRun = async (wants: object, owner?: Tokens) =>
     startedRun(app, (owner ?? (await app.login(newAddress()))).access_token, { scope: 'identity', ...wants });
