@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { onBothDatabases } from '#support/app.ts';
+import { onBothDatabases, openApp } from '#support/app.ts';
 import { fresh } from '#support/shared.ts';
 import { traceIdIn } from './log.ts';
 
@@ -50,12 +50,22 @@ onBothDatabases('a trace', (open) => {
       expect(requests.find((line) => line.trace_id === trace_id).span_id).toBe(span_id);
     }
   });
+});
 
-  test('is named in the log line of an unexpected error, and a malformed one changes nothing', async () => {
-    await t.ask('GET', '/me', { headers: { traceparent: `00-${traceId}` } });
-    expect(JSON.parse(t.logs.at(-1)!)).not.toHaveProperty('trace_id');
-    t.ctx.db.close();
-    await t.ask('GET', '/readyz', { headers: { traceparent: `00-${traceId}-${parentId}-01` } });
-    expect(JSON.parse(t.logs.at(-1)!)).toMatchObject({ trace_id: traceId });
-  });
+test('a trace is named in the log lines of an unexpected error and of its request, and a malformed one in none', async () => {
+  const t = await openApp('sqlite');
+  const { access_token: token } = await t.login();
+  const linesOf = async (path: string, traceparent: string) => {
+    const before = t.logs.length;
+    await t.ask('GET', path, { token, headers: { traceparent } });
+    return t.logs.slice(before).map((line) => JSON.parse(line));
+  };
+  const [line] = await linesOf('/nowhere', `00-${traceId}`);
+  expect(line.msg).toBe('request');
+  expect(line).not.toHaveProperty('trace_id');
+  await t.ctx.db.close();
+  expect(await linesOf('/me', `00-${traceId}-${parentId}-01`)).toMatchObject([
+    { msg: 'unexpected error', trace_id: traceId },
+    { msg: 'request', status: 500, trace_id: traceId },
+  ]);
 });
