@@ -1,7 +1,7 @@
 // Sends hostile requests to a running service and collects every response that breaks a promise.
 
 import { errorStatus } from '@latchkey/contract/errors';
-import { linkTokenIn, loginByMail, mailTo, request } from '#support/http.ts';
+import { linkTokenIn, mailTo, request, serviceAt } from '#support/http.ts';
 import { randomFrom } from '#support/random.ts';
 import { registerService, type TestService } from '#support/service.ts';
 import { type Exchange, openConnection, type RawResponse } from './connection.ts';
@@ -40,7 +40,7 @@ const maxViolations = 20;
 let nextAccount = 0;
 
 async function newBearer(url: string): Promise<string> {
-  const { access_token } = await loginByMail(url, `account-${nextAccount++}@victim.example`);
+  const { access_token } = await serviceAt(url).login(`account-${nextAccount++}@victim.example`);
   return access_token;
 }
 
@@ -55,7 +55,7 @@ async function newCookie(url: string): Promise<string> {
 
 async function newCredentials(service: TestService, serviceKey: string): Promise<Credentials> {
   const tokens = await Promise.all(Array.from({ length: accounts }, () => newBearer(service.url)));
-  const key = await request(service.url, 'POST', '/keys', {
+  const key = await service.ask('POST', '/keys', {
     token: tokens[0]!,
     json: { name: 'ci', scope: '*', expires_in: 3_600 },
   });

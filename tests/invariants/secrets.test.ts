@@ -7,7 +7,6 @@ import { newAddress, sameOrigin } from '#support/account.ts';
 import { useEverything } from '#support/account-operations.ts';
 import { prepareAccount, prepareDatabase, retryKey } from '#support/account-scene.ts';
 import { onBothDatabases, type TestApp } from '#support/app.ts';
-import { loginByMail, request } from '#support/http.ts';
 import { startService } from '#support/service.ts';
 import { handlePrefix } from '../../packages/server/src/platform/crypto/handle.ts';
 import { generateKey } from '../../packages/server/src/platform/crypto/primitives.ts';
@@ -161,8 +160,8 @@ onBothDatabases('secrets', (open) => {
 test('what a service prints is an object a line, with neither its keys nor a token or an address', async () => {
   const keys = generateKey();
   const service = await startService({ env: { LATCHKEY_KEYS: keys } });
-  const { access_token: token } = await loginByMail(service.url, ada);
-  await request(service.url, 'GET', `/${token}?email=${ada}`, { token });
+  const { access_token: token } = await service.login(ada);
+  await service.ask('GET', `/${token}?email=${ada}`, { token });
   expect(await service.stop()).toBe(0);
   const logs = service.logs();
   for (const line of logs) expect(JSON.parse(line)).toBeObject();

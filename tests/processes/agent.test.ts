@@ -5,7 +5,7 @@ import { readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:f
 import { join } from 'node:path';
 import { latchkey, newHome, type RunningAgent, startAgent, storeLogin, storeOf } from '#support/cli.ts';
 import { storedSession } from '#support/client.ts';
-import { refreshesDuring, refreshesSoFar, request } from '#support/http.ts';
+import { refreshesDuring, refreshesSoFar } from '#support/http.ts';
 import { isLong } from '#support/long.ts';
 import { isInMemory, surroundingsOf } from '#support/memory.ts';
 import { reservePort } from '#support/reserved-port.ts';
@@ -99,7 +99,7 @@ test.skipIf(process.platform !== 'linux')(
     await agent!.stop();
     expect((await latchkey(home, 'whoami')).stdout).toContain(email);
     const { access_token: token } = await storedSession(store);
-    const { body } = await request(service.url, 'GET', '/events?limit=100', { token });
+    const { body } = await service.ask('GET', '/events?limit=100', { token });
     expect(body.events.map(({ type }: { type: string }) => type)).not.toContain('refresh_theft');
   },
 );

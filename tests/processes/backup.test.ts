@@ -17,7 +17,7 @@ import type { TokenSet } from '@latchkey/contract/tokens';
 import { spawnSync } from 'bun';
 import postgres from 'postgres';
 import { mountDisk } from '#support/disk.ts';
-import { linkTokenIn, loginByMail, mailTo, request } from '#support/http.ts';
+import { linkTokenIn, mailTo } from '#support/http.ts';
 import { createPostgresServers } from '#support/postgres-servers.ts';
 import {
   linesIn,
@@ -113,10 +113,10 @@ for (const [dialect, open] of [
     let deviceCode: string;
     let readerKey: string;
 
-    const me = async (at: TestService, token: string) => request(at.url, 'GET', '/me', { token });
+    const me = async (at: TestService, token: string) => at.ask('GET', '/me', { token });
     const readFeed = async (at: TestService): Promise<number> => {
       const headers = { Authorization: basic(readerKey) };
-      return (await request(at.url, 'POST', '/feed', { headers, json: { returnImmediately: true } })).status;
+      return (await at.ask('POST', '/feed', { headers, json: { returnImmediately: true } })).status;
     };
 
     /** Restores the backup into a new database, on which `finish-restore` has not run. */
@@ -135,20 +135,20 @@ for (const [dialect, open] of [
     beforeAll(async () => {
       tools = await open();
       service = await startService({ databaseUrl: await tools.newDatabase(), env: { LATCHKEY_KEYS: keys } });
-      ada = await loginByMail(service.url, 'ada@example.com');
+      ada = await service.login('ada@example.com');
       readerKey = await registerService(service, 'reader', '--may', 'feed');
       expect(await readFeed(service)).toBe(200);
-      await request(service.url, 'POST', '/magic_link', { json: { email: 'bob@example.com' } });
+      await service.ask('POST', '/magic_link', { json: { email: 'bob@example.com' } });
       link = linkTokenIn(await mailTo(service.url, 'bob@example.com'));
-      const device = await request(service.url, 'POST', '/device');
+      const device = await service.ask('POST', '/device');
       deviceCode = device.body.device_code;
       const approval = { token: ada.access_token, json: { user_code: device.body.user_code } };
-      expect((await request(service.url, 'POST', '/device/approve', approval)).status).toBe(204);
+      expect((await service.ask('POST', '/device/approve', approval)).status).toBe(204);
 
       let isDone = false;
       let count = 0;
       const signUps = [0, 1, 2].map(async (worker) => {
-        while (!isDone) await loginByMail(service.url, `crowd-${worker}-${count++}@example.com`);
+        while (!isDone) await service.login(`crowd-${worker}-${count++}@example.com`);
       });
       try {
         await until(() => count >= 5, 'sign-ups beside the backup');
@@ -183,10 +183,10 @@ for (const [dialect, open] of [
           ['/magic_link/verify', { token: link }],
           ['/token', { device_code: deviceCode }],
         ] as const)
-          expect([path, (await request(at.url, 'POST', path, { json })).status]).toEqual([path, 400]);
-        const { access_token: token } = await loginByMail(at.url, 'Ada@Example.com');
+          expect([path, (await at.ask('POST', path, { json })).status]).toEqual([path, 400]);
+        const { access_token: token } = await at.login('Ada@Example.com');
         expect((await me(at, token)).body).toEqual(before.body);
-        const { body } = await request(at.url, 'GET', '/events', { token });
+        const { body } = await at.ask('GET', '/events', { token });
         expect(body.events.map(({ type }: { type: string }) => type)).toContain('all_sessions_revoked');
         expect([await readFeed(at), await readFeed(at)]).toEqual([410, 200]);
       });
@@ -206,7 +206,7 @@ for (const [dialect, open] of [
       await command(envOf(databaseUrl), 'finish-restore --keep-sessions', 0, warning);
       await serving(databaseUrl, keys, async (at) => {
         expect((await me(at, ada.access_token)).status).toBe(200);
-        const verified = await request(at.url, 'POST', '/magic_link/verify', { json: { token: link } });
+        const verified = await at.ask('POST', '/magic_link/verify', { json: { token: link } });
         expect(verified.status).toBe(400);
       });
     });
@@ -217,7 +217,7 @@ for (const [dialect, open] of [
       await command(envOf(databaseUrl, ring), 'finish-restore', 1, 'use --any-keys');
       await operatorOn(envOf(databaseUrl)).refused(['users', 'list'], 1, 'finish-restore');
       await command(envOf(databaseUrl, ring), 'finish-restore --any-keys', 0, 'have ended');
-      await serving(databaseUrl, ring, async (at) => void (await loginByMail(at.url, 'ada@example.com')));
+      await serving(databaseUrl, ring, async (at) => void (await at.login('ada@example.com')));
     });
   });
 }
@@ -249,7 +249,7 @@ test('backup writes one file, for its owner only, and replaces nothing; on a ful
 
 test('copy says where the keys belong, and needs the service to be stopped', async () => {
   const service = await startService();
-  const { access_token: token } = await loginByMail(service.url, 'ada@example.com');
+  const { access_token: token } = await service.login('ada@example.com');
   const to = await newFile();
   const env = { DATABASE_URL: service.env['DATABASE_URL']! };
   await command(env, `copy --to ${to}`, 1, 'another latchkey-server serves');
@@ -260,7 +260,7 @@ test('copy says where the keys belong, and needs the service to be stopped', asy
   expect(keyFile).toBe(fileOf(to).replace('.db', '.keys'));
   copyFileSync(from, keyFile!);
   const at = await startService({ databaseUrl: to });
-  expect((await request(at.url, 'GET', '/me', { token })).status).toBe(200);
+  expect((await at.ask('GET', '/me', { token })).status).toBe(200);
 });
 
 test('a PostgreSQL database is neither copied nor made ready by finish-restore while a service uses it', async () => {

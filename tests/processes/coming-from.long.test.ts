@@ -7,7 +7,6 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Home } from '#support/cli.ts';
 import { codeBlocks, openTerminal, readerOf, runWell, type Terminal } from '#support/guides.ts';
-import { loginByMail, request } from '#support/http.ts';
 import { operatorOn, startService } from '#support/service.ts';
 import { shared } from '#support/shared.ts';
 
@@ -24,9 +23,9 @@ const run = (block = '') => runWell(terminal, block);
 
 /** The name and the shared organizations of a person, who signs in by email. */
 async function account(email: string) {
-  const { access_token: token } = await loginByMail(service.url, email);
-  const me = await request(service.url, 'GET', '/me', { token });
-  const { body } = await request(service.url, 'GET', '/organizations', { token });
+  const { access_token: token } = await service.login(email);
+  const me = await service.ask('GET', '/me', { token });
+  const { body } = await service.ask('GET', '/organizations', { token });
   const shared = body.organizations.filter(({ personal }: { personal: boolean }) => !personal);
   return {
     name: me.body.name,

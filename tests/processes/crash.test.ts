@@ -3,8 +3,7 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { spawn } from '#support/cleanup.ts';
-import { loginByMail, request } from '#support/http.ts';
-import { startService, temporaryDirectory } from '#support/service.ts';
+import { startService, type TestService, temporaryDirectory } from '#support/service.ts';
 import { startSmtp } from '#support/smtp.ts';
 import { until } from '#support/until.ts';
 
@@ -23,18 +22,18 @@ test.each([
   async (moment, detail) => {
     const env = { FAILPOINT: `${moment} update "sessions" set "generation"`, FAILPOINT_COMMITS: '2' };
     const first = await startService({ program: failing, env });
-    let { refresh_token } = await loginByMail(first.url, 'ada@example.com');
-    const refresh = (url: string) => {
+    let { refresh_token } = await first.login('ada@example.com');
+    const refresh = ({ ask }: TestService) => {
       const headers = { 'Idempotency-Key': refresh_token.slice(-8) };
-      return request(url, 'POST', '/refresh', { json: { refresh_token }, headers });
+      return ask('POST', '/refresh', { json: { refresh_token }, headers });
     };
     for (let confirmed = 0; confirmed < 2; confirmed++)
-      refresh_token = (await refresh(first.url)).body.refresh_token;
-    const unconfirmed = await refresh(first.url).catch(() => undefined);
+      refresh_token = (await refresh(first)).body.refresh_token;
+    const unconfirmed = await refresh(first).catch(() => undefined);
     expect([unconfirmed, await first.exited]).toEqual([undefined, 137]);
 
     const second = await startService({ directory: first.directory });
-    expect((await refresh(second.url)).status).toBe(200);
+    expect((await refresh(second)).status).toBe(200);
     expect(await second.stop()).toBe(0);
     const lines = second.logs().map((line) => JSON.parse(line));
     const refreshes = lines.filter(({ route }) => /\/refresh$/.test(route));
@@ -49,7 +48,7 @@ test.each(['after insert into "outbox"', 'before update "outbox" set "sent_at"']
     const env = { LATCHKEY_SMTP_URL: smtp.url };
     const first = await startService({ program: failing, env: { ...env, FAILPOINT } });
     const ask = { json: { email: 'ada@example.com' } };
-    await request(first.url, 'POST', '/magic_link', ask).catch(() => undefined);
+    await first.ask('POST', '/magic_link', ask).catch(() => undefined);
     expect(await first.exited).toBe(137);
     const seen = smtp.messages.length;
 

@@ -3,7 +3,6 @@
 import { expect, test } from 'bun:test';
 import postgres from 'postgres';
 import { startFaultProxy } from '#support/fault-proxy.ts';
-import { loginByMail, request } from '#support/http.ts';
 import { startReplicatedPostgres } from '#support/replicated-postgres.ts';
 import { startService } from '#support/service.ts';
 import { until } from '#support/until.ts';
@@ -14,12 +13,12 @@ test('connections that can only read are replaced, and no read is answered from 
   const databaseUrl = servers.url('primary').replace(/:\d+\//, `:${proxy.port}/`);
   const node = await startService({ databaseUrl });
   const other = await startService({ databaseUrl: servers.url('primary', 'standby') });
-  const { access_token: token } = await loginByMail(node.url, 'ada@example.com');
+  const { access_token: token } = await node.login('ada@example.com');
 
   // From its first poll that waits, a node has a connection that listens.
-  const { body: started } = await request(node.url, 'POST', '/device');
+  const { body: started } = await node.ask('POST', '/device');
   const poll = { headers: { Prefer: 'wait=1' }, json: { device_code: started.device_code } };
-  expect((await request(node.url, 'POST', '/token', poll)).body.error).toBe('authorization_pending');
+  expect((await node.ask('POST', '/token', poll)).body.error).toBe('authorization_pending');
 
   // The former primary runs on, as one that was cut off, and the proxy knows the new one.
   const former = postgres(servers.url('primary'), { max: 1 });
@@ -27,11 +26,11 @@ test('connections that can only read are replaced, and no read is answered from 
   await former.unsafe('SELECT pg_reload_conf()');
   await servers.promoteStandby();
   proxy.redirect(servers.portOf('standby'));
-  await until(async () => (await request(node.url, 'POST', '/device')).status === 200, 'the first node');
+  await until(async () => (await node.ask('POST', '/device')).status === 200, 'the first node');
 
-  await until(async () => (await request(other.url, 'POST', '/device')).status === 200, 'the other node');
-  expect((await request(other.url, 'POST', '/revoke', { token })).status).toBe(204);
-  expect((await request(node.url, 'GET', '/me', { token })).status).toBe(401);
+  await until(async () => (await other.ask('POST', '/device')).status === 200, 'the other node');
+  expect((await other.ask('POST', '/revoke', { token })).status).toBe(204);
+  expect((await node.ask('GET', '/me', { token })).status).toBe(401);
   const current = postgres(servers.url('standby'), { max: 1 });
   await until(async () => {
     const rows = await current`SELECT 1 FROM pg_stat_activity WHERE application_name = 'latchkey listener'`;

@@ -6,7 +6,6 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { examples, startExample } from '#support/example.ts';
 import { codeBlocks, exampleText } from '#support/guides.ts';
-import { apiAt, loginByMail } from '#support/http.ts';
 import { findNode } from '#support/node.ts';
 import { operatorOn, registerService, startService } from '#support/service.ts';
 import { shared } from '#support/shared.ts';
@@ -47,7 +46,7 @@ beforeAll(async () => {
     ...['--scope', 'projects:read=See your projects'],
     ...['--scope', 'projects:write=Change and delete your projects'],
   );
-  await loginByMail(service.url, owner);
+  await service.login(owner);
   const { done } = operatorOn(service.env);
   for (const [slug, role] of [
     ['acme', 'owner'],
@@ -131,8 +130,8 @@ async function expectGuarded(command: readonly string[]): Promise<void> {
         request_id: 'from-the-test',
       },
     });
-    const { access_token: revoked } = await loginByMail(service.url, 'eve@example.com');
-    await apiAt(service.url).call('revoke', { accessToken: revoked, body: {} });
+    const { access_token: revoked } = await service.login('eve@example.com');
+    await service.api.call('revoke', { accessToken: revoked, body: {} });
     const [narrow, device] = [await deviceToken('projects:read organizations'), await deviceToken()];
     for (const one of [narrow, device]) expect((await list(one)).status).toBe(200);
     for (const [answer, status, error, end] of [

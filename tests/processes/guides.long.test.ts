@@ -16,7 +16,7 @@ import {
   runWell,
   startBlock,
 } from '#support/guides.ts';
-import { exchangeForm, loginByMail, refreshesDuring, request } from '#support/http.ts';
+import { exchangeForm, refreshesDuring } from '#support/http.ts';
 import { reservePort } from '#support/reserved-port.ts';
 import { startService } from '#support/service.ts';
 import { fresh } from '#support/shared.ts';
@@ -124,7 +124,7 @@ test('a command line of your own signs in, shares its login with ten processes t
   await Bun.write(join(home.path, 'narrow.ts'), changed);
   expect((await signIn('node_modules/.bin/bun narrow.ts login')).output).toContain(`Signed in as ${email}`);
   const { access_token: token } = await storedSession(store);
-  expect((await request(service.url, 'GET', '/organizations', { token })).status).toBe(403);
+  expect((await service.ask('GET', '/organizations', { token })).status).toBe(403);
 });
 
 const python = Bun.which('python3');
@@ -139,14 +139,14 @@ test('with nothing but HTTP, a shell program and a Python service tell good toke
   const token = (await run('npx latchkey token')).output.trim();
   const narrowed = async (scopes: string) =>
     (await run(`npx latchkey token --scope ${scopes}`)).output.trim();
-  const { refresh_token } = await loginByMail(reader.service.url, 'bob@example.com');
+  const { refresh_token } = await reader.service.login('bob@example.com');
   // A token that is restricted in a way that no example enforces.
   const restriction = [{ type: 'deployment', active: true, scope: 'projects:read' }];
   const form = {
     ...exchangeForm(token, 'projects:read'),
     authorization_details: JSON.stringify(restriction),
   };
-  const { access_token: restricted } = (await request(reader.service.url, 'POST', '/token', { form })).body;
+  const { access_token: restricted } = (await reader.service.ask('POST', '/token', { form })).body;
 
   const about = JSON.parse((await run(introspect)).output);
   expect(about).toMatchObject({ active: true, token_use: 'access_token', scope: '*' });
@@ -184,8 +184,8 @@ test('with nothing but HTTP, a shell program and a Python service tell good toke
 
 test('the questions and answers have commands that work, in their order', async () => {
   const [ended = '', ...blocks] = await shellOf('docs/faq.md');
-  const { access_token: token } = await loginByMail(reader.service.url, email);
-  await request(reader.service.url, 'POST', '/revoke', { token });
+  const { access_token: token } = await reader.service.login(email);
+  await reader.service.ask('POST', '/revoke', { token });
   expect(await runOk(ended)).toContain('all_sessions_revoked');
   expect(blocks).toHaveLength(5);
   for (const block of blocks) await runOk(block);
@@ -231,7 +231,7 @@ test('the guides to services, runs and the feed register a service, call it, act
 
 test('helping a person who cannot sign in goes as the guide says, by the program and by the command', async () => {
   const document = 'docs/support.md';
-  await loginByMail(reader.service.url, email);
+  await reader.service.login(email);
   await expectParts(document, 'ts', 'support.ts');
   const [register = '', look = '', signOut = '', disable = '', enable = '', show = '', ...more] =
     await shellOf(document);

@@ -4,7 +4,6 @@
 import { expect, test } from 'bun:test';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { loginByMail, request } from '#support/http.ts';
 import { isLong } from '#support/long.ts';
 import { startPostgres } from '#support/postgres.ts';
 import { startService, type TestService } from '#support/service.ts';
@@ -43,15 +42,15 @@ interface Started {
   readonly user_code: string;
 }
 
-const start = async ({ url }: TestService): Promise<Started> => (await request(url, 'POST', '/device')).body;
+const start = async ({ ask }: TestService): Promise<Started> => (await ask('POST', '/device')).body;
 
-async function approve({ url }: TestService, token: string, { user_code }: Started): Promise<void> {
-  const { status } = await request(url, 'POST', '/device/approve', { token, json: { user_code } });
+async function approve({ ask }: TestService, token: string, { user_code }: Started): Promise<void> {
+  const { status } = await ask('POST', '/device/approve', { token, json: { user_code } });
   expect(status).toBe(204);
 }
 
-const poll = ({ url }: TestService, { device_code }: Started) =>
-  request(url, 'POST', '/token', { json: { device_code } });
+const poll = ({ ask }: TestService, { device_code }: Started) =>
+  ask('POST', '/token', { json: { device_code } });
 
 /**
  * Waits until so many polls are held, or have been. The row of a device says when its poll will be answered, from before it waits until it
@@ -71,7 +70,7 @@ async function untilHeld({ env }: TestService, count: number, orHaveBeen = false
 test('a node that is killed leaves nothing behind that keeps its device from signing in', async () => {
   const databaseUrl = await (await startPostgres()).createDatabase();
   const [killed, other] = await Promise.all([1, 2].map(() => startService({ databaseUrl })));
-  const browser = await loginByMail(other!.url, 'ada@example.com');
+  const browser = await other!.login('ada@example.com');
   const device = await start(killed!);
   await hold(killed!, device.device_code);
   await untilHeld(killed!, 1);
@@ -86,7 +85,7 @@ const service = shared(() => startService());
 test.each(['end', 'destroy', 'resetAndDestroy'] as const)(
   'a held poll whose client closes its connection (%s) redeems nothing',
   async (close) => {
-    const { access_token: token } = await loginByMail(service.url, `${close}@example.com`);
+    const { access_token: token } = await service.login(`${close}@example.com`);
     const device = await start(service);
     const { socket } = await hold(service, device.device_code);
     await untilHeld(service, 1);

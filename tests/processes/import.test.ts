@@ -6,7 +6,6 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { passkeyLogin } from '#support/account.ts';
 import { base64url, coseKey, createAuthenticator, flag } from '#support/authenticator.ts';
-import { apiAt, loginByMail, request } from '#support/http.ts';
 import { linesIn, operatorOn, startService, temporaryDirectory } from '#support/service.ts';
 import { shared } from '#support/shared.ts';
 
@@ -37,7 +36,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       return operatorOn(service.env).run('users', 'import', file, ...options);
     };
     const organizationsOf = async (token: string) => {
-      const { organizations } = await apiAt(service.url).call('listOrganizations', { accessToken: token });
+      const { organizations } = await service.api.call('listOrganizations', { accessToken: token });
       const joined = organizations.filter(({ personal }) => !personal);
       return joined.map(({ slug, role }) => `${slug} ${role}`).toSorted();
     };
@@ -67,11 +66,11 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       expect(await (await fetch(`${service.url}/dev/mailbox.json`)).text()).not.toContain('Ada@example.com');
 
       const { access_token: token } = (await passkeyLogin(service, authenticator)).body;
-      const me = await request(service.url, 'GET', '/me', { token });
+      const me = await service.ask('GET', '/me', { token });
       expect(me.body).toMatchObject({ email: 'Ada@example.com', name: 'Ada Lovelace' });
-      const { access_token } = await loginByMail(service.url, 'ada@example.com');
+      const { access_token } = await service.login('ada@example.com');
       expect(await organizationsOf(access_token)).toEqual(['acme owner', 'zoo member']);
-      const { events } = await apiAt(service.url).call('listEvents', { accessToken: token });
+      const { events } = await service.api.call('listEvents', { accessToken: token });
       const byOperator = events.filter(({ detail }) => detail['by'] === 'operator');
       expect(byOperator.map(({ type }) => type).toSorted()).toEqual([
         ...(['account_created', 'membership_changed', 'membership_changed', 'passkey_added'] as const),
@@ -93,7 +92,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       expect((await importing([more, { email: 'bea@example.com' }])).stdout).toEndWith(
         '\n1 created, 1 completed, 0 unchanged, 0 refused.\n',
       );
-      const { access_token } = await loginByMail(service.url, 'bob@example.com');
+      const { access_token } = await service.login('bob@example.com');
       expect(await organizationsOf(access_token)).toEqual(['acme admin', 'zoo owner']);
       expect(await accounts('bob@')).toMatchObject([{ name: 'Bob' }]);
     });

@@ -12,7 +12,6 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { spawn } from '#support/cleanup.ts';
 import { examples, type RunningExample, startExample } from '#support/example.ts';
 import { codeBlocks, exampleText, openTerminal, readerOf } from '#support/guides.ts';
-import { apiAt, loginByMail } from '#support/http.ts';
 import { mcpProvider } from '#support/mcp-provider.ts';
 import { startProgram, type TestProgram } from '#support/program.ts';
 import { reservePort } from '#support/reserved-port.ts';
@@ -46,7 +45,7 @@ beforeAll(async () => {
     { LATCHKEY_SERVER: service.url, SERVICE_KEY: serviceKey },
     port,
   );
-  person = (await loginByMail(service.url, 'ada@example.com')).access_token;
+  person = (await service.login('ada@example.com')).access_token;
 });
 
 afterAll(async () => {
@@ -63,8 +62,8 @@ const register = (name: string, redirect: string): Promise<string> =>
 async function approve(url: URL): Promise<URL> {
   expect(url.origin).toBe(service.url);
   const body = Object.fromEntries(url.searchParams) as AuthorizationParameters;
-  const { scope } = await apiAt(service.url).call('verifyAuthorization', { accessToken: person, body });
-  const answer = await apiAt(service.url).call('approveAuthorization', {
+  const { scope } = await service.api.call('verifyAuthorization', { accessToken: person, body });
+  const answer = await service.api.call('approveAuthorization', {
     accessToken: person,
     body: { ...body, scope },
   });
@@ -124,7 +123,7 @@ test('a page of another origin may ask, and only with a token that is bound to t
   expect(refused.headers.get('Access-Control-Expose-Headers')).toBe('WWW-Authenticate');
   expect(refused.headers.get('WWW-Authenticate')).toContain('error="invalid_token"');
 
-  const api = apiAt(service.url);
+  const api = service.api;
   const session = openTokenSession({ api, token: person });
   const { access_token } = await exchangeToken({ api, session, scope: 'projects:read', resource });
   const headers = {
@@ -160,7 +159,7 @@ describe.each([
     expect(notebook.held?.refresh_token).not.toBe(first?.refresh_token);
     expect(notebook.requested).toHaveLength(1);
 
-    const api = apiAt(service.url);
+    const api = service.api;
     const { sessions } = await api.call('listSessions', { accessToken: person });
     const { id } = sessions.find(({ client_id }) => client_id === clientId)!;
     await api.call('revokeSession', { accessToken: person, params: { id } });

@@ -8,7 +8,7 @@ import { exportJWK, generateKeyPair } from 'jose';
 import * as openid from 'openid-client';
 import { listener } from '#support/cli.ts';
 import { type FaultProxy, startFaultProxy } from '#support/fault-proxy.ts';
-import { loginByMail, refreshesDuring, request } from '#support/http.ts';
+import { refreshesDuring } from '#support/http.ts';
 import { mcpProvider } from '#support/mcp-provider.ts';
 import { registerService, startService, type TestService } from '#support/service.ts';
 
@@ -99,7 +99,7 @@ afterAll(async () => {
 
 /** Signs a person in to a client. */
 async function signIn(email: string, { clientId, auth }: Client) {
-  const { access_token: token } = await loginByMail(service.url, email);
+  const { access_token: token } = await service.login(email);
   const config = await configured(clientId, auth);
   const pkceCodeVerifier = openid.randomPKCECodeVerifier();
   const json = {
@@ -107,7 +107,7 @@ async function signIn(email: string, { clientId, auth }: Client) {
     code_challenge: await openid.calculatePKCECodeChallenge(pkceCodeVerifier),
     code_challenge_method: 'S256',
   };
-  const { body } = await request(service.url, 'POST', '/authorize/approve', { json, token });
+  const { body } = await service.ask('POST', '/authorize/approve', { json, token });
   const tokens = await openid.authorizationCodeGrant(config, new URL(body.redirect), { pkceCodeVerifier });
   return { tokens: { ...tokens, issuer: `${server}/` } as OAuthTokens, token };
 }
@@ -138,7 +138,7 @@ test.each(names)(
     });
     expect([rotated, others]).toEqual([rounds, {}]);
     expect(retry).toBeGreaterThanOrEqual(rounds * sharers);
-    const { body } = await request(service.url, 'GET', '/sessions', { token });
+    const { body } = await service.ask('GET', '/sessions', { token });
     const ids = body.sessions.map(({ client_id }: { client_id: string | null }) => client_id);
     expect(ids).toContain(client.clientId);
   },

@@ -4,7 +4,6 @@
 import { expect, test } from 'bun:test';
 import { spawn } from 'bun';
 import { startFaultProxy } from '#support/fault-proxy.ts';
-import { loginByMail } from '#support/http.ts';
 import { startPostgres } from '#support/postgres.ts';
 import {
   linesIn,
@@ -29,19 +28,19 @@ async function printed(follow: RunningOperator, count: number) {
 
 test('a collector that is stopped and started again gets every event', async () => {
   const service = await startService();
-  await loginByMail(service.url, 'ada@example.com');
+  await service.login('ada@example.com');
   const first = startOperator(service.env, 'events', 'follow');
   await printed(first, 2);
-  await loginByMail(service.url, 'eve@example.com');
+  await service.login('eve@example.com');
   const before = await printed(first, 4);
   expect(before.types).toEqual(['account_created', 'login', 'account_created', 'login']);
   first.kill('SIGTERM');
   expect(await first.exited).toBe(0);
 
-  await loginByMail(service.url, 'ada@example.com');
+  await service.login('ada@example.com');
   const second = startOperator(service.env, 'events', 'follow', '--after', before.position);
   await printed(second, 1);
-  await loginByMail(service.url, 'eve@example.com');
+  await service.login('eve@example.com');
   expect((await printed(second, 2)).types).toEqual(['login', 'login']);
   second.kill('SIGINT');
   expect(await second.exited).toBe(0);
@@ -54,7 +53,7 @@ test('a collector that is stopped and started again gets every event', async () 
 
 test('a collector that closes the pipe ends the command, without an error; output that cannot be written is a sentence', async () => {
   const service = await startService();
-  await loginByMail(service.url, 'ada@example.com');
+  await service.login('ada@example.com');
   const pipeline = `${serverProgram.join(' ')} events follow | head -n 1; exit \${PIPESTATUS[0]}`;
   const child = spawn(['bash', '-c', pipeline], {
     env: { PATH: process.env['PATH'], ...service.env },
@@ -65,7 +64,7 @@ test('a collector that closes the pipe ends the command, without an error; outpu
   // `head` ends after the first line; the command finds out when it writes the next events.
   const output = new Response(child.stdout).text();
   await until(async () => {
-    await loginByMail(service.url, 'ada@example.com');
+    await service.login('ada@example.com');
     return child.exitCode !== null;
   }, 'the end of the command');
   const stderr = await new Response(child.stderr).text();
@@ -91,12 +90,12 @@ test('a collector waits while the database is away, and then gets what happened 
   const proxy = await startFaultProxy(Number(target.port));
   target.port = String(proxy.port);
   const follow = startOperator({ ...service.env, DATABASE_URL: target.href }, 'events', 'follow');
-  await loginByMail(service.url, 'ada@example.com');
+  await service.login('ada@example.com');
   await printed(follow, 2);
 
   proxy.disturb('cut');
   await until(() => follow.stderr().includes('cannot be read'), 'a database out of reach');
-  await loginByMail(service.url, 'ada@example.com');
+  await service.login('ada@example.com');
   proxy.disturb(undefined);
   await until(() => follow.stderr().includes('can be read again'), 'a database in reach');
   expect((await printed(follow, 3)).types).toEqual(['account_created', 'login', 'login']);

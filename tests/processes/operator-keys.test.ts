@@ -4,7 +4,6 @@ import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawn } from '#support/cleanup.ts';
-import { loginByMail, request } from '#support/http.ts';
 import { processDialects } from '#support/long.ts';
 import { newDatabase } from '#support/new-database.ts';
 import {
@@ -13,6 +12,7 @@ import {
   runOperatorInto,
   runOperatorProcess,
   startService,
+  type TestService,
   temporaryDirectory,
 } from '#support/service.ts';
 import { until } from '#support/until.ts';
@@ -40,8 +40,8 @@ const idsOf = (list: string): string[] => parseKeyRing(list).all.map(keyIdOf);
 const settingsOf = (stdout: string): Record<string, string> =>
   Object.fromEntries(linesIn(stdout).map((line) => line.split('=', 2) as [string, string]));
 
-const me = async (url: string, token: string): Promise<number> =>
-  (await request(url, 'GET', '/me', { token })).status;
+const me = async ({ ask }: TestService, token: string): Promise<number> =>
+  (await ask('GET', '/me', { token })).status;
 
 /** A SQLite store with its key file. */
 async function store() {
@@ -77,7 +77,7 @@ for (const dialect of processDialects) {
       service = await startService({ ...database, directory, env: settings });
       return stderr;
     };
-    const { access_token, refresh_token } = await loginByMail(service.url, 'ada@example.com');
+    const { access_token, refresh_token } = await service.login('ada@example.com');
     const [[older] = ['']] = await listed(service.env);
 
     await step('add');
@@ -91,9 +91,9 @@ for (const dialect of processDialects) {
       [newer, 'signing'],
       [older, 'accepted'],
     ]);
-    expect(await me(service.url, access_token)).toBe(200);
-    const { access_token: left } = await loginByMail(service.url, 'eve@example.com');
-    const { body } = await request(service.url, 'POST', '/refresh', { json: { refresh_token } });
+    expect(await me(service, access_token)).toBe(200);
+    const { access_token: left } = await service.login('eve@example.com');
+    const { body } = await service.ask('POST', '/refresh', { json: { refresh_token } });
     await operatorOn(service.env).refused(['keys', 'retire', newer], 1, 'Promote another one first');
 
     expect(await step('retire', older)).not.toContain('Warning');
@@ -102,12 +102,12 @@ for (const dialect of processDialects) {
       [newer, 'signing'],
       [older, 'retired'],
     ]);
-    expect(await me(service.url, access_token)).toBe(401);
-    expect(await me(service.url, body.access_token)).toBe(200);
-    expect(await me(service.url, left)).toBe(200);
+    expect(await me(service, access_token)).toBe(401);
+    expect(await me(service, body.access_token)).toBe(200);
+    expect(await me(service, left)).toBe(200);
     // An event under the new key follows those under the retired one.
     const rename = { token: body.access_token, json: { name: 'later' } };
-    expect((await request(service.url, 'PATCH', '/me', rename)).status).toBe(200);
+    expect((await service.ask('PATCH', '/me', rename)).status).toBe(200);
     expect(await operatorOn(service.env).done('events', 'verify')).toContain('no changes found.');
     const { LATCHKEY_RETIRED_KEYS: _, ...forgotten } = service.env;
     expect((await operatorOn(forgotten).run('events', 'verify')).code).toBe(1);
@@ -117,12 +117,12 @@ for (const dialect of processDialects) {
 
 test('retiring a key tells how many sessions may end, refreshed ones included, and what is listed is no secret', async () => {
   const service = await startService();
-  const { refresh_token } = await loginByMail(service.url, 'ada@example.com');
-  await loginByMail(service.url, 'eve@example.com');
+  const { refresh_token } = await service.login('ada@example.com');
+  await service.login('eve@example.com');
   const signedInAt = Date.now();
   await until(() => Date.now() > signedInAt, 'a later millisecond');
   // A refresh is in no log.
-  await request(service.url, 'POST', '/refresh', { json: { refresh_token } });
+  await service.ask('POST', '/refresh', { json: { refresh_token } });
   const file = join(service.directory, 'latchkey.keys');
   await keys(service.env, 'add');
   const ring = readFileSync(file, 'utf8').trim();
@@ -148,13 +148,13 @@ test('a key that signed and sealed nothing is not lost when it is retired', asyn
   let service = await startService();
   const { directory, env } = service;
   const file = join(directory, 'latchkey.keys');
-  const { refresh_token } = await loginByMail(service.url, 'ada@example.com');
+  const { refresh_token } = await service.login('ada@example.com');
   await keys(env, 'add');
   const [older, newer] = idsOf(readFileSync(file, 'utf8'));
   await keys(env, 'promote', newer!);
   await service.stop();
   service = await startService({ directory });
-  const { body } = await request(service.url, 'POST', '/refresh', { json: { refresh_token } });
+  const { body } = await service.ask('POST', '/refresh', { json: { refresh_token } });
   await keys(env, 'promote', older!);
   await service.stop();
 
@@ -164,7 +164,7 @@ test('a key that signed and sealed nothing is not lost when it is retired', asyn
   expect(list).toEndWith(`,${settingsOf(stdout)['LATCHKEY_RETIRED_KEYS']}`);
   // Back at the end of the ring, it verifies what it signed.
   service = await startService({ directory, env: { LATCHKEY_KEYS: list } });
-  expect(await me(service.url, body.access_token)).toBe(200);
+  expect(await me(service, body.access_token)).toBe(200);
 });
 
 test('a key that never signed is retired without a warning, and an unknown one is refused', async () => {

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import postgres from 'postgres';
 import { plantCode, runIn } from '#support/cli.ts';
-import { loginByMail } from '#support/http.ts';
 import { databaseUpTo, newDatabase } from '#support/new-database.ts';
 import { startPostgres } from '#support/postgres.ts';
 import {
@@ -122,7 +121,7 @@ test('a start that a setting, a used port or a missing database prevents says so
 
 test('--env-file replaces .env, before or after the command; the environment overrides both', async () => {
   const service = await startService();
-  await loginByMail(service.url, 'ada@example.com');
+  await service.login('ada@example.com');
   const directory = temporaryDirectory();
   const file = join(directory, 'latchkey.env');
   writeFileSync(file, `# the service's\nDATABASE_URL="${service.env['DATABASE_URL']}"\n`);

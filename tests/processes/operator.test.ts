@@ -4,7 +4,6 @@ import { describe, expect, test } from 'bun:test';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { newPasskey } from '#support/account.ts';
-import { loginByMail, request } from '#support/http.ts';
 import { processDialects } from '#support/long.ts';
 import { linesIn, operatorOn, runOperator, startService, temporaryDirectory } from '#support/service.ts';
 import { shared } from '#support/shared.ts';
@@ -14,7 +13,7 @@ for (const dialect of processDialects) {
     const service = shared(() => startService({ dialect }));
     const operator = () => operatorOn(service.env);
     const done = (...args: string[]) => operator().done(...args);
-    const ask = (token: string, path = '/me') => request(service.url, 'GET', path, { token });
+    const ask = (token: string, path = '/me') => service.ask('GET', path, { token });
     const isGood = async (token: string) => (await ask(token)).status === 200;
     const organizations = (command: string, slug: string, ...more: string[]) =>
       done('organizations', command, '--slug', slug, ...more);
@@ -23,8 +22,8 @@ for (const dialect of processDialects) {
     test('organizations are created, listed, shown, renamed and deleted, and their members see it at once', async () => {
       expect(await done('organizations', 'list')).toBe('There are no organizations.\n');
       expect(await done('organizations', 'list', '--json')).toBe('');
-      const { access_token: token } = await loginByMail(service.url, 'Ada@example.com');
-      await loginByMail(service.url, 'bob@example.com');
+      const { access_token: token } = await service.login('Ada@example.com');
+      await service.login('bob@example.com');
       await organizations('create', 'zoo', '--name', 'Zoo');
       await organizations('create', 'acme', '--name', 'Acme \u202Ecnl');
       await organizations('add-member', 'acme', ...membership('ada@example.com', 'owner'));
@@ -72,7 +71,7 @@ for (const dialect of processDialects) {
     });
 
     test('accounts are found by a part of their address or name, and shown with all that support needs', async () => {
-      for (const email of ['Grace@example.net', 'heidi@example.net']) await loginByMail(service.url, email);
+      for (const email of ['Grace@example.net', 'heidi@example.net']) await service.login(email);
       const [heading, ...rows] = linesIn(await done('users', 'list', '--search', 'EXAMPLE.NET'));
       expect(heading).toMatch(/^EMAIL +NAME +STATE +CREATED \(UTC\) +ID$/);
       expect(rows.map((line) => line.split(/ {2,}/).slice(0, 3))).toEqual([
@@ -106,7 +105,7 @@ for (const dialect of processDialects) {
     });
 
     test('an address without an account is told from what it was sent, and a link can create the account', async () => {
-      await request(service.url, 'POST', '/magic_link', { json: { email: 'eve@example.com' } });
+      await service.ask('POST', '/magic_link', { json: { email: 'eve@example.com' } });
       const closed = operatorOn({ ...service.env, LATCHKEY_SIGNUP: 'closed' });
       expect(await closed.run('users', 'show', 'eve@example.com')).toMatchObject({
         code: 1,
@@ -128,14 +127,14 @@ for (const dialect of processDialects) {
     // whole-account/personal-data.test.ts.
     test('sign-out, disable, export and delete act at once on the account that is named, and --everybody on all', async () => {
       const [ada, bob] = ['out-ada@example.com', 'out-bob@example.com'] as const;
-      const [hers, his] = [await loginByMail(service.url, ada), await loginByMail(service.url, bob)];
+      const [hers, his] = [await service.login(ada), await service.login(bob)];
       await done('users', 'sign-out', 'OUT-ada@example.com');
       expect([await isGood(hers.access_token), await isGood(his.access_token)]).toEqual([false, true]);
       expect(await done('users', 'sign-out', '--everybody')).toMatch(
         /^Ended all sessions of \d+ accounts\.\n$/,
       );
       expect(await isGood(his.access_token)).toBe(false);
-      const { access_token: token } = await loginByMail(service.url, bob);
+      const { access_token: token } = await service.login(bob);
       expect((await ask(token, '/events')).body.events[1]).toMatchObject({
         ...{ type: 'all_sessions_revoked', session_id: null, detail: { by: 'operator' } },
       });
@@ -144,7 +143,7 @@ for (const dialect of processDialects) {
       expect(await done('users', 'sessions', bob)).toBe('The account has no active sessions.\n');
       expect(await done('users', 'list', '--search', bob)).toMatch(/ disabled /);
       await done('users', 'enable', bob);
-      const { access_token } = await loginByMail(service.url, bob);
+      const { access_token } = await service.login(bob);
       const exported = await done('users', 'export', 'out-BOB@example.com');
       expect(JSON.parse(exported)).toMatchObject({
         users: [{ email: bob }],
@@ -171,7 +170,7 @@ for (const dialect of processDialects) {
     });
 
     test('what is wrong is said in a sentence, and changes nothing: 2 is wrong usage, 1 a refusal', async () => {
-      await loginByMail(service.url, 'subject@example.com');
+      await service.login('subject@example.com');
       await organizations('create', 'taken', '--name', 'x');
       const member = (slug: string, email: string, role: string) => [
         ...['organizations', 'add-member', '--slug', slug, ...membership(email, role)],
@@ -209,7 +208,7 @@ for (const dialect of processDialects) {
 
 test('only the user who runs the service can read or write its files', async () => {
   const service = await startService();
-  await loginByMail(service.url, 'private@example.com');
+  await service.login('private@example.com');
   const files = readdirSync(service.directory).filter((name) => name.startsWith('latchkey'));
   expect(files).toContain('latchkey.db-wal');
   for (const name of files) {

@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawnSync } from 'bun';
-import { exchangeForm, loginByMail, request } from '#support/http.ts';
+import { exchangeForm } from '#support/http.ts';
 import { startPostgres } from '#support/postgres.ts';
 import { reservePort } from '#support/reserved-port.ts';
 import { launch, registerService, startService, temporaryDirectory, untilReady } from '#support/service.ts';
@@ -60,30 +60,30 @@ test.skipIf(!program)('signing in, refreshing, runs and the feed work through Pg
   const service = await startService({ databaseUrl: pooler.url, env });
   const options = ['--resource', resource, '--scope', 'projects:read=See your projects', '--may', 'feed'];
   const key = { Authorization: basic(await registerService(service, 'projects', ...options)) };
-  const login = await loginByMail(service.url, 'pooled@example.com');
+  const login = await service.login('pooled@example.com');
   const statuses = async (ask: () => Promise<{ readonly status: number }>) =>
     new Set((await Promise.all(Array.from({ length: parallel }, ask))).map(({ status }) => status));
 
   let tokens = login;
   for (let round = 0; round < rounds; round++) {
-    const { body } = await request(service.url, 'POST', '/refresh', {
+    const { body } = await service.ask('POST', '/refresh', {
       json: { refresh_token: tokens.refresh_token },
     });
     tokens = { ...tokens, ...body };
-    const me = () => request(service.url, 'GET', '/me', { token: tokens.access_token });
+    const me = () => service.ask('GET', '/me', { token: tokens.access_token });
     expect(await statuses(me)).toEqual(new Set([200]));
     // Unlike look-ups, these go to the database one by one, over all connections.
-    const device = () => request(service.url, 'POST', '/device');
+    const device = () => service.ask('POST', '/device');
     expect(await statuses(device)).toEqual(new Set([200]));
   }
   const form = { ...exchangeForm(tokens.access_token, 'projects:read'), resource };
-  expect((await request(service.url, 'POST', '/token', { form })).status).toBe(200);
+  expect((await service.ask('POST', '/token', { form })).status).toBe(200);
 
   const ask = { headers: key, json: { returnImmediately: true } };
-  const before = await request(service.url, 'POST', '/feed', ask);
+  const before = await service.ask('POST', '/feed', ask);
   expect(before.status).toBe(200);
-  expect((await request(service.url, 'POST', '/revoke', { token: tokens.access_token })).status).toBe(204);
-  const after = await request(service.url, 'POST', '/feed', ask);
+  expect((await service.ask('POST', '/revoke', { token: tokens.access_token })).status).toBe(204);
+  const after = await service.ask('POST', '/feed', ask);
   expect(Object.keys(after.body.sets).length).toBeGreaterThan(Object.keys(before.body.sets).length);
   expect(await service.stop()).toBe(0);
   await pooler.stop();

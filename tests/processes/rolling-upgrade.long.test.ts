@@ -6,7 +6,7 @@ import { type TokenSet, tokenSet } from '@latchkey/contract/tokens';
 import { spawnSync } from 'bun';
 import postgres from 'postgres';
 import { forwardTo, listener } from '#support/cli.ts';
-import { apiAt, linkTokenIn, loginByMail, mailTo, request } from '#support/http.ts';
+import { linkTokenIn, mailTo, serviceAt } from '#support/http.ts';
 import { startPostgres } from '#support/postgres.ts';
 import { reservePort } from '#support/reserved-port.ts';
 import { linesIn, startService, type TestService, temporaryDirectory } from '#support/service.ts';
@@ -87,11 +87,11 @@ async function appliedIn(databaseUrl: string): Promise<string[]> {
 }
 
 const isSignedInAt = async (node: TestService, { access_token: token }: TokenSet): Promise<boolean> =>
-  (await request(node.url, 'GET', '/me', { token })).status === 200;
+  (await node.ask('GET', '/me', { token })).status === 200;
 
 /** Everything that one node begins and the other one continues. */
 async function crossFrom(from: TestService, to: TestService, email: string): Promise<void> {
-  const [here, there] = [apiAt(from.url), apiAt(to.url)];
+  const [here, there] = [from.api, to.api];
   await here.call('requestMagicLink', { body: { email } });
   const body = { token: linkTokenIn(await mailTo(from.url, email)) };
   const login = tokenSet.parse(await there.call('verifyMagicLink', { body }));
@@ -125,7 +125,7 @@ test.skipIf(!earlier)(
     const databaseUrl = await (await startPostgres()).createDatabase();
     const before = await startEarlier(earlier!, databaseUrl);
     expect(await appliedIn(databaseUrl)).toEqual([...earlier!.migrations]);
-    const login = await loginByMail(before.url, 'before@example.com');
+    const login = await before.login('before@example.com');
     const after = await startService({ databaseUrl });
     expect(await appliedIn(databaseUrl)).toEqual(migrationNames);
     for (const node of [before, after]) expect(await isSignedInAt(node, login)).toBe(true);
@@ -183,7 +183,9 @@ test.skipIf(!earlier)('while the nodes are replaced one after the other, no requ
   const addresses = nodes.map(({ url }) => url);
   const proxy = startRetryingProxy(addresses);
   const logins = await Promise.all(
-    Array.from({ length: clients }, (_, index) => loginByMail(addresses[0]!, `client${index}@example.com`)),
+    Array.from({ length: clients }, (_, index) =>
+      serviceAt(addresses[0]!).login(`client${index}@example.com`),
+    ),
   );
   const seen: string[] = [];
   let isOver = false;

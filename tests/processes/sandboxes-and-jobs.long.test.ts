@@ -7,7 +7,6 @@ import { spawnSync } from 'bun';
 import { newCertificate } from '#support/certificate.ts';
 import { type Home, listener, newHome, runIn, storeLogin } from '#support/cli.ts';
 import { codeBlocks, openTerminal, readerOf, startBlock, type Terminal } from '#support/guides.ts';
-import { loginByMail, request } from '#support/http.ts';
 import { githubClaims, startIssuer } from '#support/issuer.ts';
 import { reservePort } from '#support/reserved-port.ts';
 import { launch, registerService, startService, temporaryDirectory, untilReady } from '#support/service.ts';
@@ -72,7 +71,7 @@ test('the guide has no other blocks', () => {
 });
 
 const statusOf = async (token: string): Promise<number> =>
-  (await request(service.url, 'GET', '/me', { token: token.trim() })).status;
+  (await service.ask('GET', '/me', { token: token.trim() })).status;
 
 describe('a sandbox', () => {
   const canIsolate =
@@ -172,7 +171,7 @@ test.each([
   ['old', false],
   ['new', true],
 ])('a job without a secret, whose subject has the %s form, gets a token', async (_, isNew) => {
-  const { access_token } = await loginByMail(service.url, email);
+  const { access_token } = await service.login(email);
   const claims = (aud: string, changed = {}) => githubClaims(aud, changed, isNew);
   // Only of GitHub itself are the ids enough.
   const command = createKey
@@ -215,7 +214,7 @@ test('a run reads from a cloud that trusts Latchkey, and an access token does no
     0,
     { objects: ['plan.txt'], subject: expect.stringMatching(/^run:usr_/) },
   ]);
-  const { access_token } = await loginByMail(service.url, email);
+  const { access_token } = await service.login(email);
   expect((await fetch(url, { headers: { Authorization: `Bearer ${access_token}` } })).status).toBe(401);
   await stop();
 });

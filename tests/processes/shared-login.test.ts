@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { credentialStore, tokenMembers } from '@latchkey/client/credentials';
 import { fileStorage } from '@latchkey/client/file-storage';
 import { storedSession } from '#support/client.ts';
-import { loginByMail, refreshesDuring, request } from '#support/http.ts';
+import { refreshesDuring } from '#support/http.ts';
 import { startService, temporaryDirectory } from '#support/service.ts';
 import { shared } from '#support/shared.ts';
 import { startWorker, type Worker } from '#support/worker.ts';
@@ -34,7 +34,7 @@ type StoredLogin = Awaited<ReturnType<typeof newLogin>>;
 async function newLogin(email: string) {
   const path = join(temporaryDirectory(), 'latchkey', 'credentials.json');
   const store = credentialStore(fileStorage(path), service.url);
-  const tokens = await loginByMail(service.url, email);
+  const tokens = await service.login(email);
   await store.put({
     server: service.url,
     user: { id: 'usr_shared', email },
@@ -57,7 +57,7 @@ const use = (workers: readonly Worker[]) => Promise.all(workers.map((worker) => 
 /** The account has this one session, and nothing was taken for stolen. */
 async function requireSession({ store }: StoredLogin): Promise<void> {
   const token = (await storedSession(store)).access_token;
-  const { body: list } = await request(service.url, 'GET', '/sessions', { token });
+  const { body: list } = await service.ask('GET', '/sessions', { token });
   expect(list.sessions).toHaveLength(1);
   const database = new Database(join(service.directory, 'latchkey.db'), { readonly: true });
   expect(database.query("SELECT * FROM events WHERE type = 'refresh_theft'").all()).toEqual([]);

@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from 'bun:test';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawn, spawnSync } from 'bun';
-import { linkTokenIn, loginByMail, mailTo, request } from '#support/http.ts';
+import { linkTokenIn, mailTo } from '#support/http.ts';
 import { compiledServer, startService, temporaryDirectory } from '#support/service.ts';
 
 const directory = temporaryDirectory();
@@ -28,9 +28,9 @@ test('the single file has its pages, reads .env from its working directory and e
   expect(assets.length).toBeGreaterThan(2);
   for (const path of [...assets, '/docs', '/openapi.json', '/account'])
     expect([path, (await fetch(`${service.url}${path}`)).status]).toEqual([path, 200]);
-  await request(service.url, 'POST', '/magic_link', { json: { email: 'nobody@example.com' } });
+  await service.ask('POST', '/magic_link', { json: { email: 'nobody@example.com' } });
   const token = linkTokenIn(await mailTo(service.url, 'nobody@example.com'));
-  const answer = await request(service.url, 'POST', '/magic_link/verify', { json: { token } });
+  const answer = await service.ask('POST', '/magic_link/verify', { json: { token } });
   expect([answer.status, answer.body.error]).toEqual([403, 'signup_disabled']);
   expect(service.logs().join('\n')).not.toContain('hostile');
   expect(await service.stop()).toBe(0);
@@ -58,8 +58,8 @@ test.skipIf(!canContain)(
       databaseUrl: 'sqlite:/data/latchkey.db',
       env: { SQLITE_TMPDIR: '/data' },
     });
-    const { access_token: token } = await loginByMail(service.url, 'contained@example.com');
-    expect((await request(service.url, 'GET', '/me', { token })).status).toBe(200);
+    const { access_token: token } = await service.login('contained@example.com');
+    expect((await service.ask('GET', '/me', { token })).status).toBe(200);
     const health = () => spawnSync([...program, 'health'], { env: { ...process.env, ...service.env } });
     expect([health().exitCode, health().stderr.toString()]).toEqual([0, '']);
     expect(await service.stop()).toBe(0);

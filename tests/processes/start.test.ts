@@ -4,7 +4,6 @@ import { expect, test } from 'bun:test';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { startFaultProxy } from '#support/fault-proxy.ts';
-import { loginByMail } from '#support/http.ts';
 import { startPostgres } from '#support/postgres.ts';
 import {
   operatorOn,
@@ -19,7 +18,7 @@ import { generateKey } from '../../packages/server/src/platform/crypto/primitive
 
 test('no keys are made beside a store that had others, and none but its own are used with it', async () => {
   const service = await startService();
-  await loginByMail(service.url, 'ada@example.com');
+  await service.login('ada@example.com');
   await service.stop();
   const keyFile = join(service.directory, 'latchkey.keys');
   const own = readFileSync(keyFile, 'utf8');
@@ -45,7 +44,7 @@ test('no keys are made beside a store that had others, and none but its own are 
 
   const env = { LATCHKEY_KEYS: other, LATCHKEY_RETIRED_KEYS: own };
   const again = await startService({ directory: service.directory, env });
-  await loginByMail(again.url, 'bob@example.com');
+  await again.login('bob@example.com');
   await again.stop();
   expect((await runOperator({ ...again.env, LATCHKEY_RETIRED_KEYS: '' }, 'services', 'list')).code).toBe(0);
 });

@@ -11,7 +11,6 @@ import { newPage } from '#support/browser.ts';
 import { approving, decide, expireAccessToken, listener, newHome, runIn } from '#support/cli.ts';
 import type { SuiteOptions } from '#support/client-suite.ts';
 import { followInstalling } from '#support/guides.ts';
-import { loginByMail } from '#support/http.ts';
 import { nodes } from '#support/node.ts';
 import { registerService, startService, type TestService, temporaryDirectory } from '#support/service.ts';
 import { until, waitTimeoutMs } from '#support/until.ts';
@@ -98,7 +97,7 @@ async function readmeProgram(url: string): Promise<string> {
 async function writeProgram(folder: string, target: 'browser' | 'process'): Promise<string> {
   const serviceKey = target === 'process' && (await registerService(service, 'verifier', '--may', 'feed'));
   const options: SuiteOptions = {
-    ...{ server: service.url, tokens: await loginByMail(service.url, 'suite@example.com'), other: other.url },
+    ...{ server: service.url, tokens: await service.login('suite@example.com'), other: other.url },
     ...(serviceKey && { serviceKey }),
   };
   const transpiler = new Bun.Transpiler({ loader: 'ts' });

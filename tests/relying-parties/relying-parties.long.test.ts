@@ -5,7 +5,7 @@ import type { JSONWebKeySet } from 'jose';
 import { sameOrigin } from '#support/account.ts';
 import { newPage } from '#support/browser.ts';
 import { codeBlocks, exampleText, openTerminal, readerOf, startBlock } from '#support/guides.ts';
-import { codeIn, loginByMail, mailTo, request } from '#support/http.ts';
+import { codeIn, mailTo } from '#support/http.ts';
 import { button, headed, newAddress, phone } from '#support/people.ts';
 import { reservePort } from '#support/reserved-port.ts';
 import { runOperator, startService } from '#support/service.ts';
@@ -22,8 +22,8 @@ let token: string;
 let userId: string;
 
 beforeAll(async () => {
-  token = (await loginByMail(service.url, email)).access_token;
-  userId = (await request(service.url, 'GET', '/me', { token })).body.id;
+  token = (await service.login(email)).access_token;
+  userId = (await service.ask('GET', '/me', { token })).body.id;
   for (const kind of kinds.filter(({ isInstalled }) => isInstalled))
     parties.set(kind.name, await startParty(service, kind));
 });
@@ -34,10 +34,10 @@ afterAll(async () => {
 /** Decides as the page does, and returns where the browser goes then. */
 async function decide(url: URL, decision: 'approve' | 'deny'): Promise<string> {
   const parameters = Object.fromEntries(url.searchParams);
-  const verified = await request(service.url, 'POST', '/authorize/verify', { json: parameters, token });
+  const verified = await service.ask('POST', '/authorize/verify', { json: parameters, token });
   expect([url.pathname, verified.status, verified.body.approval]).toEqual(['/authorize', 200, 'needed']);
   const json = { ...parameters, scope: verified.body.scope };
-  const { body } = await request(service.url, 'POST', `/authorize/${decision}`, { json, token });
+  const { body } = await service.ask('POST', `/authorize/${decision}`, { json, token });
   return body.redirect;
 }
 
@@ -86,10 +86,10 @@ for (const kind of kinds) {
     test('signs people in, and notices that their session ended', async () => {
       const visitor = await signIn(party);
       expect(await isSignedIn(party, visitor)).toBe(true);
-      const { body } = await request(service.url, 'GET', '/sessions', { token });
+      const { body } = await service.ask('GET', '/sessions', { token });
       const listed: { id: string; client_id: string | null }[] = body.sessions;
       for (const { id } of listed.filter(({ client_id }) => client_id === party.clientId))
-        await request(service.url, 'DELETE', `/sessions/${id}`, { token });
+        await service.ask('DELETE', `/sessions/${id}`, { token });
       expect(await isSignedIn(party, visitor)).toBe(false);
     });
 
@@ -102,7 +102,7 @@ for (const kind of kinds) {
       const { pathname, searchParams } = new URL(url);
       expect([pathname, searchParams.has('id_token_hint')]).toEqual(['/api/v1/auth/end_session', true]);
       const json = Object.fromEntries(searchParams);
-      const { body } = await request(service.url, 'POST', '/end_session/confirm', {
+      const { body } = await service.ask('POST', '/end_session/confirm', {
         json,
         headers: sameOrigin,
       });

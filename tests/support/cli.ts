@@ -12,7 +12,7 @@ import { run } from '../../packages/cli/src/program.ts';
 import { closeAtTestEnd } from './cleanup.ts';
 import { storedSession } from './client.ts';
 import { decideDevice } from './devices.ts';
-import { apiAt, loginByMail, serviceAt } from './http.ts';
+import { serviceAt } from './http.ts';
 import { ended, launch, type Outcome, temporaryDirectory, untilReady } from './service.ts';
 import { waitTimeoutMs } from './until.ts';
 
@@ -125,8 +125,8 @@ export async function deviceLogin(url: string, email: string, deviceName: string
 
 /** The sessions of this kind that a person has. */
 export async function sessionsOf(url: string, email: string, kind: 'device' | 'run') {
-  const { access_token: accessToken } = await loginByMail(url, email);
-  const { sessions } = await apiAt(url).call('listSessions', { accessToken });
+  const { access_token: accessToken } = await serviceAt(url).login(email);
+  const { sessions } = await serviceAt(url).api.call('listSessions', { accessToken });
   return sessions.filter((session) => session.kind === kind);
 }
 
@@ -137,7 +137,7 @@ export const storeOf = (home: Home, server: string): CredentialStore =>
 /** Stores a login in a home as the program would. `server`: the address to store it for. Default: `url`. */
 export async function storeLogin(home: Home, url: string, email: string, server = url): Promise<void> {
   const tokens = await deviceLogin(url, email, 'laptop');
-  const user = await apiAt(url).call('getProfile', { accessToken: tokens.access_token });
+  const user = await serviceAt(url).api.call('getProfile', { accessToken: tokens.access_token });
   await storeOf(home, server).put({
     server,
     user: { id: user.id, email: user.email! },

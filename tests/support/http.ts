@@ -1,7 +1,6 @@
 // Requests to a service in another process.
 
 import { type Api, createApi } from '@latchkey/client/api';
-import type { TokenSet } from '@latchkey/contract/tokens';
 import { type Answer, type Ask, answerOf, requestFor } from './ask.ts';
 import { type Document, deviations, requireNone } from './conformance.ts';
 import { driverOf } from './driver.ts';
@@ -12,7 +11,7 @@ export const request = async (url: string, method: string, path: string, ask?: A
   answerOf(await checkedFetch(url, ...requestFor(url, method, path, ask)));
 
 /** The SDK as a client of the service at `url`. */
-export const apiAt = (url: string): Api =>
+const apiAt = (url: string): Api =>
   createApi({ server: url, fetch: (target, init) => checkedFetch(url, target, init) });
 
 async function checkedFetch(url: string, target: string, init: RequestInit): Promise<Response> {
@@ -90,9 +89,6 @@ export function serviceAt(url: string) {
   const api = apiAt(url);
   return driverOf({ url, ask, api, linkTokenFor });
 }
-
-/** Signs in by mail. */
-export const loginByMail = (url: string, email: string): Promise<TokenSet> => serviceAt(url).login(email);
 
 /**
  * The refreshes that the service at `url` has answered since it started, by outcome. Its log says so, too, but only a few milliseconds

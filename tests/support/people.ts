@@ -9,11 +9,11 @@ import {
   exchangeForm,
   linkIn,
   linkTokenIn,
-  loginByMail,
   mailAbout,
   mailsSoFar,
   mailTo,
   request,
+  serviceAt,
 } from './http.ts';
 
 /** A phone in dark mode. */
@@ -49,7 +49,7 @@ export async function giveSession(page: Page, url: string, email: string): Promi
 
 /** Signs a browser in without using its pages; returns the access token of a second session. */
 export async function signedIn(page: Page, url: string, email: string): Promise<string> {
-  const { access_token: token } = await loginByMail(url, email);
+  const { access_token: token } = await serviceAt(url).login(email);
   await giveSession(page, url, email);
   return token;
 }

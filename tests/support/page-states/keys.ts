@@ -1,7 +1,7 @@
 // The states of the section for keys on the account page.
 
 import { untilLoaded } from '../browser.ts';
-import { apiAt, loginByMail } from '../http.ts';
+import { serviceAt } from '../http.ts';
 import { pressed, signIn } from '../people.ts';
 import type { PageStates } from './page-state.ts';
 
@@ -9,8 +9,8 @@ const longName = `Nachtlauf-${'überlang'.repeat(11)}`;
 
 /** Keys with little and much to show, one of them used. */
 async function createKeys(url: string, email: string): Promise<void> {
-  const api = apiAt(url);
-  const { access_token: accessToken } = await loginByMail(url, email);
+  const { api, login } = serviceAt(url);
+  const { access_token: accessToken } = await login(email);
   const day = 86_400;
   for (const body of [
     { name: 'deploy', scope: '*', expires_in: 30 * day },
