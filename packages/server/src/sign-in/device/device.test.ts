@@ -90,36 +90,29 @@ onBothDatabases('device authorization', (open) => {
     expect(events.map(({ type }) => type)).toEqual(['session_revoked', 'login']);
   });
 
-  test.each([
-    ['its approver alone revokes its session,', false],
-    ['the device cancels, any number of times,', true],
-  ])(
-    'when %s an approval is taken back, or the session ends, with one event, and no tokens are repeated',
-    async (_, cancels) => {
-      const ada = await newUser();
-      for (const isRedeemed of [false, true]) {
-        const codes = await startDevice(app);
-        const id = await sessionIdOf(codes);
-        for (const user of [ada, stranger]) expect(await revoke(id, user)).toBe('404 not_found');
-        await decideDevice(app, 'approve', codes, ada);
-        const poll = () => pollDevice(app, codes, { 'Idempotency-Key': 'one' });
-        const polled = isRedeemed ? await poll() : undefined;
-        expect(await revoke(id, stranger)).toBe('404 not_found');
-        if (polled) expect(await isLive(app, polled.body)).toBe(true);
-        if (cancels) {
-          for (let times = 0; times < 2; times++) expect(outcome(await cancelDevice(app, codes))).toBe('200');
-        } else expect([await revoke(id, ada), await revoke(id, ada)]).toEqual(['204', '404 not_found']);
-        if (polled) expect(await isLive(app, polled.body)).toBe(false);
-        expect(outcome(await poll())).toBe(cancels || polled ? '400 invalid_grant' : '400 access_denied');
-        expect(outcome(await decideDevice(app, 'approve', codes, ada))).toBe('400 invalid_grant');
-        const ended = (await loggedEvents(app, ada, 'session_revoked')).filter(
-          (one) => one.session_id === id,
-        );
-        const reason = polled ? expect.any(String) : cancels ? 'cancelled' : 'withdrawn';
-        expect(ended).toMatchObject([{ detail: { reason } }]);
-      }
-    },
-  );
+  // A device that cancels: tests/invariants/properties.test.ts.
+  test('when its approver alone revokes its session, an approval is taken back, or the session ends, with one event, and no tokens are repeated', async () => {
+    const ada = await newUser();
+    for (const isRedeemed of [false, true]) {
+      const codes = await startDevice(app);
+      const id = await sessionIdOf(codes);
+      for (const user of [ada, stranger]) expect(await revoke(id, user)).toBe('404 not_found');
+      await decideDevice(app, 'approve', codes, ada);
+      const poll = () => pollDevice(app, codes, { 'Idempotency-Key': 'one' });
+      const polled = isRedeemed ? await poll() : undefined;
+      expect(await revoke(id, stranger)).toBe('404 not_found');
+      if (polled) expect(await isLive(app, polled.body)).toBe(true);
+      expect([await revoke(id, ada), await revoke(id, ada)]).toEqual(['204', '404 not_found']);
+      if (polled) expect(await isLive(app, polled.body)).toBe(false);
+      expect(outcome(await poll())).toBe(polled ? '400 invalid_grant' : '400 access_denied');
+      expect(outcome(await decideDevice(app, 'approve', codes, ada))).toBe('400 invalid_grant');
+      const ended = (await loggedEvents(app, ada, 'session_revoked')).filter(
+        ({ session_id }) => session_id === id,
+      );
+      const reason = polled ? expect.any(String) : 'withdrawn';
+      expect(ended).toMatchObject([{ detail: { reason } }]);
+    }
+  });
 
   // tests/invariants/locks.test.ts races the other pairs.
   test('a device that cancels while it is approved and polls never keeps a session', async () => {
