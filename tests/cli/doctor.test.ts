@@ -15,7 +15,7 @@ test('doctor reports a sound service as ok, an untrusted proxy as a warning and 
     /^ok +the settings are valid$/m,
     /^ok +all migrations are applied$/m,
     /^ok +the key file .* is readable by its owner only$/m,
-    /^ok +the service is running and ready$/m,
+    /^ok +the service at http:\/\/127\.0\.0\.1:\d+ is running and ready$/m,
     /^ok +no forwarding headers from untrusted proxies$/m,
     /^warning +LATCHKEY_RATE_LIMITS is off/m,
   ])
@@ -57,7 +57,7 @@ test('doctor compares clocks and connections with those of PostgreSQL', async ()
   const { code, stdout } = await runOperator(service.env, 'doctor');
   expect(stdout).toMatch(/^ok +the clocks of this machine and of the database differ by \d+ ms$/m);
   expect(stdout).toMatch(/^ok +LATCHKEY_KEYS is set$/m);
-  expect(stdout).toMatch(/^ok +the service is running and ready$/m);
+  expect(stdout).toMatch(/^ok +the service at http:\/\/127\.0\.0\.1:\d+ is running and ready$/m);
   expect(code).toBe(0);
   const connections = async (processes: number, settings: Record<string, string> = {}) => {
     const args = ['doctor', '--nodes', String(processes)];

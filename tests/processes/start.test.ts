@@ -105,7 +105,9 @@ test('doctor and health tell a service that is ready, on whatever address it lis
       const { code: status, stderr } = await health();
       return status === code && stderr.includes(says);
     }, `health with status ${code} ${says}`);
-  expect((await doctor()).stdout).toMatch(/^ok +the service is running and ready$/m);
+  expect((await doctor()).stdout).toMatch(
+    /^ok +the service at http:\/\/127\.0\.0\.1:\d+ is running and ready$/m,
+  );
   await untilHealth(0, '');
 
   proxy.disturb('cut');

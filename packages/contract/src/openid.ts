@@ -114,7 +114,7 @@ export const openidEndpoints = {
     title: 'Confirm signing out',
     summary: "Ends the browser's session and the session of the requesting application",
     notes:
-      'For the page that an application sends people to (OpenID Connect RP-Initiated Logout). The session of the application is the one that its identity token names, if it belongs to the same user or no user is signed in. Accepted only from pages of this service.',
+      'For the page that an application sends people to (OpenID Connect RP-Initiated Logout). The session of the application is the one that its identity token names, if it belongs to the same user or no user is signed in. A cookie, or no credential, is accepted only from pages of this service.',
     access: 'optional',
     ownOriginOnly: true,
     body: signOutParameters,

@@ -145,7 +145,7 @@ async function checkService(config: Config): Promise<Check[]> {
     const readiness = await askService(`${url}/readyz`);
     return [
       readiness.ok
-        ? ok('the service is running and ready')
+        ? ok(`the service at ${url} is running and ready`)
         : failed(
             `a service is running, but ${url}/readyz answers ${readiness.status}: it cannot use its database, or it is stopping`,
           ),
