@@ -144,14 +144,16 @@ test('workflows pin actions by commit, and what may publish runs nothing that th
     const uses = [...(await Bun.file(join(workflows, name)).text()).matchAll(/uses: (.*)/g)].map(
       ([, use]) => use,
     );
+    expect(uses).not.toBeEmpty();
     expect(uses.filter((use) => !/^[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(use ?? ''))).toEqual([]);
   }
-  const { jobs } = await parsed('../.github/workflows/release.yml');
-  for (const { permissions, steps } of Object.values<typeof jobs.build>(jobs)) {
-    if (!Object.values(permissions).includes('write')) continue;
-    const commands = steps
-      .map(({ uses = '', run = '' }: Record<string, string>) => `${uses} ${run}`)
-      .join('\n');
-    expect(commands).not.toMatch(/checkout|npm (?:run|ci|install|exec)|npx/);
-  }
+  const { permissions, jobs } = await parsed('../.github/workflows/release.yml');
+  const { build, publish } = jobs;
+  expect([permissions, Object.keys(jobs), build.permissions]).toEqual([
+    {},
+    ['build', 'publish'],
+    { contents: 'read' },
+  ]);
+  const commands = publish.steps.map(({ uses = '', run = '' }: Record<string, string>) => `${uses} ${run}`);
+  expect(commands.join('\n')).not.toMatch(/checkout|npm (?:run|ci|install|exec)|npx/);
 });

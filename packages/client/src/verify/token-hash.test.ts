@@ -11,7 +11,8 @@ test('the hash of a token is its SHA-256, with and without the module of Node', 
   Reflect.set(process, 'getBuiltinModule', withNode);
   for (const token of ['lk_at_a', 'lk_ak_b']) {
     const expected = createHash('sha256').update(token).digest('base64');
-    expect(await hashOf(token)).toBe(expected);
-    expect(await withoutNode(token)).toBe(expected);
+    expect(hashOf(token)).toBe(expected);
+    const later = withoutNode(token);
+    expect([later instanceof Promise, await later]).toEqual([true, expected]);
   }
 });
