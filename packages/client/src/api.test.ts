@@ -6,12 +6,10 @@ import { responds } from '#support/responses.ts';
 import { turns } from '#support/until.ts';
 import { answers } from './answers.ts';
 import { type Api, createApi, serverOrigin } from './api.ts';
-import { credentialStore } from './credentials.ts';
 import type { LatchkeyError } from './errors.ts';
 import { type OperationId, operations } from './operations.ts';
 import { revokeToken } from './revoke-token.ts';
-import { openSession } from './session.ts';
-import { memoryStorage } from './storage/memory-storage.ts';
+import { openTokenSession } from './token-session.ts';
 import { maxAnswerBytes } from './transport.ts';
 import { createVerifier } from './verify.ts';
 
@@ -167,7 +165,7 @@ test('the operations match the contract in method and path', () => {
   expect(operations).toEqual(Object.fromEntries(known));
 });
 
-test('nothing is sent over plain http to another machine unless the caller allows it', async () => {
+test('nothing is sent over plain http to another machine, also not to an additional origin of a session, unless the caller allows it', async () => {
   const sent: string[] = [];
   const fetch = async (url: string) => {
     sent.push(new URL(url).origin);
@@ -196,18 +194,9 @@ test('nothing is sent over plain http to another machine unless the caller allow
   for (const server of exposed)
     await createApi({ server, fetch, insecureHttp: true }).call('logout', { accessToken: 'lk_at_a' });
   expect(sent).toEqual([...encrypted, ...exposed]);
-});
-
-test('a session sends no token over plain http to an additional origin unless the caller allows it', () => {
-  const store = credentialStore(memoryStorage(), login);
-  const open = (insecureHttp: boolean) =>
-    openSession({
-      api: createApi({ server: login, insecureHttp }),
-      store,
-      origins: ['http://files.example'],
-    });
-  expect(() => open(false)).toThrow('http://files.example');
-  expect(open(true).server).toBe(login);
+  const sessionWith = (api: Api) => openTokenSession({ api, token: 'lk_at_a', origins: exposed });
+  expect(() => sessionWith(createApi({ server: login }))).toThrow(exposed[0]!);
+  expect(sessionWith(createApi({ server: login, insecureHttp: true })).server).toBe(login);
 });
 
 test('a gateway error of a proxy can be retried; any other error without an error body is not_latchkey', async () => {

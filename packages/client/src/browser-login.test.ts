@@ -244,16 +244,15 @@ describe('the page on which it ends', () => {
 
 test('lost responses to the code are requested again with the same key', async () => {
   answers = [() => Promise.reject(new Error('lost')), () => refuses('temporarily_unavailable', 503)];
-  const login = await start({ clock: { now: () => 0, sleep: endless() } });
+  // Five minutes never end; short waits end at once.
+  const sleep = (ms: number) => (ms < 60_000 ? Promise.resolve() : new Promise<void>(() => {}));
+  const login = await start({ clock: { now: () => 0, sleep } });
   const waiting = login.tokens();
   await comeBack(login);
   expect((await waiting).access_token).toBe('lk_at_1');
   expect(sent).toHaveLength(3);
   expect(new Set(sent.map(({ key, form }) => `${key} ${form}`)).size).toBe(1);
 });
-
-/** Waits of five minutes never end; short ones end at once. */
-const endless = () => (ms: number) => (ms < 60_000 ? Promise.resolve() : new Promise<void>(() => {}));
 
 test('it ends after five minutes', async () => {
   const waits: number[] = [];

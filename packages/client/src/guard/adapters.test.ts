@@ -119,26 +119,21 @@ for (const [name, ask] of Object.entries(adapters)) {
       }
     });
 
-    test('a guard over the whole program serves the metadata of its resource', async () => {
-      const guard = createGuard({ verifier, resource: 'https://a.example' });
-      const path = '/.well-known/oauth-protected-resource';
-      const { status, body = '', caller } = await ask(guard, {}, {}, path);
-      expect([status, caller]).toEqual([200, undefined]);
-      expect(JSON.parse(body)).toMatchObject({ resource: 'https://a.example' });
-      expect((await ask(guard, {}, {}, `${path}/b`)).status).toBe(401);
-    });
-
-    test('a preflight passes without a caller, and one of the metadata is answered', async () => {
+    test('a guard over the whole program serves the metadata of its resource, also to a preflight; another preflight passes without a caller', async () => {
       const asks = { origin: 'https://page.example', 'access-control-request-method': 'POST' };
       const resource = 'https://a.example';
       const withResource = createGuard({ verifier, resource });
+      const document = '/.well-known/oauth-protected-resource';
+      const { status, body = '', caller } = await ask(withResource, {}, {}, document);
+      expect([status, caller]).toEqual([200, undefined]);
+      expect(JSON.parse(body)).toMatchObject({ resource });
+      expect((await ask(withResource, {}, {}, `${document}/b`)).status).toBe(401);
       for (const one of [guard, withResource]) {
         const outcome = await ask(one, asks, {}, '/', 'OPTIONS');
         if (name === 'node') expect([outcome.status, outcome.body]).toEqual([204, '']);
         else expect(outcome).toEqual({ isHandled: true, error: expect.stringContaining('requireCaller') });
         expect((await ask(one, {}, {}, '/', 'OPTIONS')).status).toBe(401);
       }
-      const document = '/.well-known/oauth-protected-resource';
       expect((await ask(withResource, asks, {}, document, 'OPTIONS')).status).toBe(204);
     });
   });

@@ -1,5 +1,5 @@
-import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { atExit } from '#support/cleanup.ts';
@@ -16,7 +16,6 @@ const failure = (promise: Promise<unknown>): Promise<LatchkeyError> =>
 
 const base = mkdtempSync(join(tmpdir(), 'latchkey-lock-'));
 atExit('remove', base);
-afterAll(() => rmSync(base, { recursive: true, force: true }));
 let directory: string;
 let file: string;
 beforeEach(() => {
