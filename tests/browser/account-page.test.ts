@@ -40,9 +40,12 @@ test('editing the profile shows errors at their field and keeps what was typed',
   const offered = await page
     .locator('#time-zones option')
     .evaluateAll((all) => all.map((one) => (one as HTMLOptionElement).value));
-  const current = Intl.supportedValuesOf('timeZone').filter((zone) => !zone.startsWith('Etc/'));
   expect(offered[0]).toBe('Asia/Kolkata');
-  expect(offered.sort()).toEqual(current.map((zone) => zone.replaceAll('_', ' ')).sort());
+  expect(offered.length).toBeGreaterThan(400);
+  expect(new Set(offered).size).toBe(offered.length);
+  // By their names of today, and as places.
+  expect(offered).toEqual(expect.arrayContaining(['America/New York', 'Europe/Kyiv', 'Pacific/Chuuk']));
+  expect(offered.filter((zone) => /_|^Etc|Calcutta|Kiev|Truk/.test(zone))).toEqual([]);
   await timeZone.fill('Atlantis');
   await pressed(page, 'Save');
   await alerted(page, 'Choose a time zone from the list');

@@ -5,7 +5,7 @@ import type { APIResponse, Page, Route } from 'playwright-core';
 import { newPasskey } from '#support/account.ts';
 import { newPage, pauseClock, untilIdle } from '#support/browser.ts';
 import { service } from '#support/common-service.ts';
-import { confirmByCode, confirmed, pressed, signIn, signInByCode } from '#support/people.ts';
+import { confirmByCode, confirmed, pressed, requestsOf, signIn, signInByCode } from '#support/people.ts';
 import { changeStore } from '#support/service.ts';
 
 const lists = ['passkeys', 'sessions', 'keys', 'organizations', 'events'] as const;
@@ -19,16 +19,6 @@ const focusedText = (page: Page) => page.evaluate(() => document.activeElement?.
 const maxMovePixels = 120;
 const wide = { width: 1280, height: 900 };
 const narrow = { width: 390, height: 844 };
-
-/** Collects the API requests of a page from now on. */
-function requestsOf(page: Page): string[] {
-  const requests: string[] = [];
-  page.on('request', (sent) => {
-    const [, path] = new URL(sent.url()).pathname.split('/api/v1/auth');
-    if (path !== undefined) requests.push(`${sent.method()} ${path}`);
-  });
-  return requests;
-}
 
 /** Lets the responses to some requests of a page wait until the returned function is called. */
 async function held(page: Page, ...paths: string[]): Promise<() => void> {

@@ -16,6 +16,7 @@ import {
   newAddress,
   phone,
   pressed,
+  requestsOf,
   signedIn,
   signInByCode,
   signInHere,
@@ -67,16 +68,6 @@ const actions: Action[] = [
   ['DELETE /me', 'Permanently delete account', undefined, deletion],
 ];
 
-/** Collects what a page asks of the service from now on. */
-function requestsBy(page: Page): string[] {
-  const requests: string[] = [];
-  page.on('request', (sent) => {
-    const [, path] = new URL(sent.url()).pathname.split('/api/v1/auth');
-    if (path !== undefined) requests.push(`${sent.method()} ${path}`);
-  });
-  return requests;
-}
-
 /** The account page of a user with one passkey and one other session. */
 async function openAccount(): Promise<{ page: Page; token: string }> {
   const page = await newPage(phone);
@@ -121,7 +112,7 @@ const typedIn = (page: Page) =>
 /** Tries every action, each of which must be sent at once, then open this dialog and keep what was typed. */
 async function tryAll(page: Page, title: string, text: string): Promise<void> {
   const dialog = page.getByRole('dialog', { name: title });
-  const sent = requestsBy(page);
+  const sent = requestsOf(page);
   for (const [, name, , begin] of actions) {
     await begin(page);
     const typed = await typedIn(page);

@@ -1,7 +1,7 @@
 // Sends hostile requests to a running service and collects every response that breaks a promise.
 
 import { errorStatus } from '@latchkey/contract/errors';
-import { linkTokenIn, mailTo, request, serviceAt } from '#support/http.ts';
+import { cookieByMail } from '#support/account.ts';
 import { randomFrom } from '#support/random.ts';
 import { registerService, type TestService } from '#support/service.ts';
 import { type Exchange, openConnection, type RawResponse } from './connection.ts';
@@ -39,29 +39,18 @@ const maxViolations = 20;
 
 let nextAccount = 0;
 
-async function newBearer(url: string): Promise<string> {
-  const { access_token } = await serviceAt(url).login(`account-${nextAccount++}@victim.example`);
-  return access_token;
-}
-
-async function newCookie(url: string): Promise<string> {
-  const email = `browser-${nextAccount++}@victim.example`;
-  await request(url, 'POST', '/magic_link', { json: { email } });
-  const json = { token: linkTokenIn(await mailTo(url, email)) };
-  const headers = { 'Sec-Fetch-Site': 'same-origin' };
-  const answer = await request(url, 'POST', '/magic_link/verify?session=cookie', { json, headers });
-  return answer.headers.getSetCookie()[0]!.split(';')[0]!;
-}
+const newVictim = (): string => `account-${nextAccount++}@victim.example`;
 
 async function newCredentials(service: TestService, serviceKey: string): Promise<Credentials> {
-  const tokens = await Promise.all(Array.from({ length: accounts }, () => newBearer(service.url)));
+  const logins = await Promise.all(Array.from({ length: accounts }, () => service.login(newVictim())));
+  const tokens = logins.map(({ access_token }) => access_token);
   const key = await service.ask('POST', '/keys', {
     token: tokens[0]!,
     json: { name: 'ci', scope: '*', expires_in: 3_600 },
   });
   return {
     bearers: [...tokens, key.body.key],
-    cookies: [await newCookie(service.url)],
+    cookies: [await cookieByMail(service, newVictim())],
     serviceKeys: [serviceKey],
   };
 }

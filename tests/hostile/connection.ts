@@ -17,8 +17,8 @@ export interface Exchange {
   readonly isTimedOut: boolean;
 }
 
-/** How long a well-framed request may take. */
-const responseDeadlineMs = 10_000;
+/** How long a well-framed request may take before it counts as lost, on a machine that stalls, too. */
+const responseDeadlineMs = 60_000;
 
 /** How long to wait for more after a badly framed request: some wait for a body that never comes. */
 const quietMs = 150;

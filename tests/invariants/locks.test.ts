@@ -288,7 +288,8 @@ test('the deletion of an account waits for a sweep of its log, without a deadloc
     await tx.run(`SELECT FROM event_chains WHERE user_id = '${userId}' FOR NO KEY UPDATE`, []);
     const deletion = deleteAccount(node.ctx, email);
     deletion.catch(() => undefined);
-    const blocked = 'SELECT FROM pg_stat_activity WHERE cardinality(pg_blocking_pids(pid)) > 0';
+    const blocked =
+      'SELECT FROM pg_stat_activity WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0';
     await until(
       async () => (await rowsOf(nodes[1], blocked)).length > 0,
       'a statement that waits for a lock',

@@ -172,6 +172,16 @@ export async function startRun(url: string, token: string, scope: string): Promi
 
 const pathOf = (sent: Request) => new URL(sent.url()).pathname.split('/api/v1/auth')[1];
 
+/** Collects the requests of a page from now on, such as `GET /me`. */
+export function requestsOf(page: Page): string[] {
+  const made: string[] = [];
+  page.on('request', (sent) => {
+    const path = pathOf(sent);
+    if (path !== undefined) made.push(`${sent.method()} ${path}`);
+  });
+  return made;
+}
+
 /**
  * Collects the changes that a browser's pages request from now on, such as `POST /magic_link`. Previews and challenges change
  * nothing, and the sign-in page requests its challenge at a time of its own.
