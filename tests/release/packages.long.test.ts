@@ -220,11 +220,7 @@ describe.each(runtimes)('on $name', ({ run, add }) => {
     expect([discarded.code, discarded.stderr]).toEqual([0, '']);
     await expireAccessToken(home, service.url);
     const tokens = await Promise.all([1, 2, 3].map(() => runIn(home, [...program, 'token'])));
-    expect(tokens.map(({ code, stderr }) => [code, stderr])).toEqual([
-      [0, ''],
-      [0, ''],
-      [0, ''],
-    ]);
+    expect(tokens.map(({ code, stderr }) => [code, stderr])).toEqual(Array(3).fill([0, '']));
     expect(new Set(tokens.map(({ stdout }) => stdout)).size).toBe(1);
     expect(await runIn(home, [...program, 'logout'])).toMatchObject({ code: 0 });
   });

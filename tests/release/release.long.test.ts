@@ -85,15 +85,12 @@ describe.skipIf(!host)(
           name,
         ]);
         const notices = await Bun.file(join(unpacked(name), 'NOTICES.txt')).text();
-        const listed = bill.components.map(
-          (one: Record<string, unknown>) => `${one['name']} ${one['version']}`,
-        );
+        const components: Record<'name' | 'version' | 'bom-ref', string>[] = bill.components;
+        const listed = components.map((one) => `${one.name} ${one.version}`);
         for (const one of listed) expect(notices).toContain(one);
         expect(listed).toContain(`bun ${Bun.version}`);
-        expect(listed.some((one: string) => one.startsWith('commander '))).toBe(true);
-        expect(new Set(bill.components.map((one: Record<string, unknown>) => one['bom-ref'])).size).toBe(
-          listed.length,
-        );
+        expect(listed.some((one) => one.startsWith('commander '))).toBe(true);
+        expect(new Set(components.map((one) => one['bom-ref'])).size).toBe(listed.length);
       });
     });
 

@@ -116,12 +116,12 @@ test('a token that still works is returned when its early refresh fails for any 
     { lock: () => Promise.reject(new LatchkeyError('lock_timeout', 'busy')) },
   ] satisfies Partial<Storage>[]) {
     const storage = memoryStorage();
-    const { store } = await expired(storage);
-    const tokens = await service.deviceLogin(await service.login());
-    await store.put(loginOf(store.server, tokens, service.ctx.clock() - 14_300_000));
+    const { store } = await loggedIn(service, storage);
+    const { access_token } = await storedSession(store);
+    service.pass(14_300);
     const broken = credentialStore({ ...storage, ...fail }, store.server);
     const session = openSession({ api: service.api, store: broken, clock: clockOf(service) });
-    expect(await session.accessToken()).toBe(tokens.access_token);
+    expect(await session.accessToken()).toBe(access_token);
   }
 });
 

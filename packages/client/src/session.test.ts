@@ -230,10 +230,12 @@ test.each([true, false])(
 test('a clock that is always wrong by the same amount changes nothing, and small corrections are not stored', async () => {
   const { time, store, session } = await clocks();
   const stored = await store.read();
-  for (const seconds of [3_600, 59]) {
-    time.service += seconds * 1000;
-    time.machine += 3_600 * 1000;
-    if (seconds === 59) time.machine -= 3_600 * 1000;
+  for (const [service, machine] of [
+    [3_600, 3_600],
+    [59, 0],
+  ] as const) {
+    time.service += service * 1000;
+    time.machine += machine * 1000;
     await session.call('getProfile');
     expect(await store.read()).toEqual(stored);
   }

@@ -9,7 +9,7 @@ import { addMember, changeService, createOrganization, declareService } from '#s
 import { until } from '#support/until.ts';
 import { setDisabled } from '../../server/src/identity/account/account.ts';
 import { aborted } from './clock.ts';
-import { createVerifier, type VerifierOptions } from './verify.ts';
+import { createVerifier } from './verify.ts';
 
 const email = 'ada@example.com';
 
@@ -19,7 +19,7 @@ async function sleepOn({ ctx }: TestApp, ms: number, signal?: AbortSignal): Prom
   if (signal?.aborted) throw aborted(signal);
 }
 
-async function rig(options: Partial<VerifierOptions> = {}, rights: readonly 'feed'[] = ['feed']) {
+async function rig(rights: readonly 'feed'[] = ['feed']) {
   const t = await openApp('sqlite');
   const { id: serviceId, key } = await declareService(t.ctx, { name: 'Verifier', rights });
   const counts = new Map<string, number>();
@@ -46,7 +46,6 @@ async function rig(options: Partial<VerifierOptions> = {}, rights: readonly 'fee
       counts.set(path, (counts.get(path) ?? 0) + 1);
       return t.fetch(url, init);
     },
-    ...options,
   });
   closeAtTestEnd(async () => {
     verifier.close();
@@ -55,19 +54,14 @@ async function rig(options: Partial<VerifierOptions> = {}, rights: readonly 'fee
   return Object.assign(made, { verifier });
 }
 
-/** A verifier that follows the feed, and a signed-in user. */
-async function following(options: Partial<VerifierOptions> = {}) {
-  const r = await rig(options);
-  const tokens = await r.t.login(email);
-  expect(await r.active(tokens.access_token)).toBe(true);
-  await until(() => r.verifier.metrics().feed === 'following', 'a verifier that follows the feed');
-  expect(await r.active(tokens.access_token)).toBe(true);
-  return { ...r, r, tokens, token: tokens.access_token };
-}
-
 describe('a verifier with a feed', () => {
   test('keeps an answer without asking again, and drops only what an event ends: one session, a key, a run with its parent, or everything of a user', async () => {
-    const { r, t, tokens, token, verifier } = await following();
+    const r = await rig();
+    const { t, verifier } = r;
+    const tokens = await t.login(email);
+    const { access_token: token } = tokens;
+    expect(await r.active(token)).toBe(true);
+    await until(() => verifier.metrics().feed === 'following', 'a verifier that follows the feed');
     const { access_token: device } = await t.deviceLogin(tokens);
     const { access_token: run } = await startedRun(t, device, { scope: 'profile' });
     const { id, key } = await createdKey(t, tokens);
@@ -104,7 +98,7 @@ describe('a verifier with a feed', () => {
 
   test('without the right it caches for seconds, says so once on standard error, and follows once it has the right', async () => {
     const written = spyOn(console, 'error').mockImplementation(() => {});
-    const r = await rig({}, []);
+    const r = await rig([]);
     const { access_token: token } = await r.t.login(email);
     for (let n = 1; n <= 3; n++) {
       expect(await r.active(token)).toBe(true);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { mkdtempSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { atExit } from '#support/cleanup.ts';
+import { atExit, closeAtTestEnd } from '#support/cleanup.ts';
 import { hasSecretService, startFakeSecretService, startSecretService } from '#support/secret-service.ts';
 import { document, empty } from '#support/stored-document.ts';
 import { runtimes, startWorker } from '#support/worker.ts';
@@ -74,6 +74,7 @@ describe.skipIf(process.platform !== 'linux')('a keychain', () => {
   const anItem = { SearchItems: ['aoao', ['/login/1'], []] } as const;
   const storageAt = async (answers: Answers) => {
     const fake = await startFakeSecretService(answers);
+    closeAtTestEnd(async () => fake.stop());
     const sessionBus = { address: fake.address };
     return { fake, storage: keychainStorage({ load, sessionBus, lockDirectory: fresh('locks') }) };
   };
@@ -95,11 +96,10 @@ describe.skipIf(process.platform !== 'linux')('a keychain', () => {
       { ...hello, ...anItem, ...session },
     ];
     const outcomes = steps.map(async (answers) => {
-      const { fake, storage } = await storageAt(answers);
+      const { storage } = await storageAt(answers);
       expect(await storage.whyAbsent()).toBeUndefined();
       const late = failure('read: it did not respond within 3 s');
       await expect(storage.read()).rejects.toMatchObject(late);
-      fake.stop();
     });
     await Promise.all(outcomes);
   });
@@ -113,7 +113,6 @@ describe.skipIf(process.platform !== 'linux')('a keychain', () => {
       expect(await worker.finish()).toBe('');
     });
     await Promise.all(outcomes);
-    fake.stop();
   });
 
   const noLength = { SearchItems: ['a()', Buffer.of(0)] } as const;
@@ -142,7 +141,6 @@ describe.skipIf(process.platform !== 'linux')('a keychain', () => {
     await expect(storage.write(document)).rejects.toMatchObject(failure(why));
     if (why.startsWith('read')) await expect(storage.read()).rejects.toMatchObject(failure(why));
     expect(fake.called.filter((method) => /Unlock|Prompt/.test(method))).toEqual([]);
-    fake.stop();
   });
 
   test.each<[string, Answers, string]>([
@@ -154,9 +152,8 @@ describe.skipIf(process.platform !== 'linux')('a keychain', () => {
     ],
     ['without a collection', { ...hello, ...noItem, ReadAlias: ['o', '/'] }, 'it has no default collection'],
   ])('%s is absent', async (_, answers, why) => {
-    const { fake, storage } = await storageAt(answers);
+    const { storage } = await storageAt(answers);
     expect(await storage.whyAbsent()).toBe(why);
-    fake.stop();
   });
 
   test('without a session bus is absent, and fails', async () => {
