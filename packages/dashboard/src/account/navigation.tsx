@@ -71,8 +71,11 @@ export function Navigation() {
   const at = current.value;
   useLayoutEffect(() => {
     const link = marked.current;
+    const row = link?.closest('ul');
+    // What the person points at or has focused stays in its place.
+    if (!at || !link || !row || row.matches(':hover, :focus-within')) return;
     // `scrollIntoView` would scroll the page, too.
-    if (at && link) link.closest('ul')?.scrollTo({ left: link.offsetLeft - link.offsetWidth });
+    row.scrollTo({ left: link.offsetLeft - link.offsetWidth });
   }, [at]);
   return (
     <nav class="sections" aria-label={texts.account.sections.label}>
