@@ -8,10 +8,13 @@ import { loggedEvents, signedIn } from '#support/security-log.ts';
 import { declareService } from '#support/services.ts';
 import { fresh } from '#support/shared.ts';
 
+/** Registers an operator, whose key is no token. */
 async function operatorOf(t: TestApp) {
-  const { id, authorization } = await declareService(t.ctx, { rights: ['operate'] });
+  const { id, secret, key, authorization } = await declareService(t.ctx, { rights: ['operate'] });
   const headers = { Authorization: authorization };
   const ask = (method: string, path: string, json?: object) => t.ask(method, path, { headers, json });
+  for (const token of [secret, key, id])
+    expect((await t.ask('GET', '/me', { token })).body.error).toBe('invalid_token');
   return { id, ask };
 }
 

@@ -67,8 +67,9 @@ onBothDatabases('deleting an organization', (open, dialect) => {
     expect((await t.ask('GET', '/organizations', { token })).body.organizations).toHaveLength(1);
     const [event] = await loggedEvents(t, tokens, 'membership_changed');
     const by = { by: 'service', service_id: expect.any(String) };
+    const deleted = { organization_id: former.body.id, organization: 'acme', name: 'Team' };
     const reason = 'organization_deleted';
-    expect(event!.detail).toMatchObject({ organization: 'acme', former_role: 'admin', reason, ...by });
+    expect(event!.detail).toEqual({ ...deleted, former_role: 'admin', reason, ...by });
     expect(await lastChanges(t, [other!, id])).toEqual([reason, reason]);
     const again = await t.ask('PUT', '/organizations/acme', { headers, json: { name: 'Anew' } });
     expect(again.status).toBe(201);

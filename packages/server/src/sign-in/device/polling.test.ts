@@ -67,7 +67,7 @@ const approved = { ...pending, status: 'approved' } as const;
 const denied = { ...pending, status: 'denied' } as const;
 const redeemed = { ...pending, status: 'redeemed', redeemed_at: 100_000, idempotency_hash: 'key' } as const;
 
-// A code that nobody has decided about is above.
+// A code that still waits for a decision is above.
 test.each<[string, PolledAuthorization, number, key: string | null, string]>([
   ['before a grown interval', slowed, 113_999, null, 'slow_down'],
   ['after a grown interval', slowed, 114_000, null, 'accept'],
