@@ -3,7 +3,6 @@ import { cookieByMail, isLive, outcome, sameOrigin, sessionCookieIn } from '#sup
 import { useEverything } from '#support/account-operations.ts';
 import { prepareAccount, prepareDatabase } from '#support/account-scene.ts';
 import { onBothDatabases, type TestApp, type Tokens } from '#support/app.ts';
-import { auditLogs } from '../../security-log/events/auditing.ts';
 import { handlePrefix, readHandle } from './handle.ts';
 import { generateKey, type KeyRing, parseKeyRing } from './primitives.ts';
 
@@ -13,8 +12,7 @@ onBothDatabases('key ring rotation', (open) => {
   /** A node with the older key only, and a function that starts another node on its database under another ring. */
   async function rotate() {
     const before = await open({ settings: { LATCHKEY_KEYS: older } });
-    const under = (keys: string, more: Record<string, string> = {}) =>
-      open({ beside: before, settings: { LATCHKEY_KEYS: keys, ...more } });
+    const under = (keys: string) => open({ beside: before, settings: { LATCHKEY_KEYS: keys } });
     return { before, under };
   }
 
@@ -47,26 +45,7 @@ onBothDatabases('key ring rotation', (open) => {
     expect(outcome(await refresh(retired, body.refresh_token))).toBe('200');
   });
 
-  async function expectRefused(app: TestApp, tokens: Tokens): Promise<void> {
-    expect(outcome(await app.ask('GET', '/me', { token: tokens.access_token }))).toBe('401 invalid_token');
-    expect(outcome(await refresh(app, tokens.refresh_token))).toBe('400 invalid_grant');
-  }
-
-  test('tokens under a key that left the ring are refused, while retired keys still verify the security log', async () => {
-    const { before, under } = await rotate();
-    const tokens = await before.login();
-    await expectRefused(await under(newer), tokens);
-    const after = await under(newer, { LATCHKEY_RETIRED_KEYS: older });
-    await expectRefused(after, tokens);
-    expect(outcome(await refresh(before, tokens.refresh_token))).toBe('200');
-
-    await after.login();
-    const audits = async (app: TestApp) => (await Array.fromAsync(auditLogs(app.ctx, undefined)))[0]!.audit;
-    expect(await audits(after)).toMatchObject({ findings: [], events: 3, retired: 0 });
-    const forgotten = await under(newer);
-    expect(await audits(forgotten)).toMatchObject({ findings: [], events: 3, retired: 2 });
-  });
-
+  // Keys that left the ring: tests/processes/operator-keys.test.ts.
   test('a session cookie under an older key stays valid and is replaced by one under the newest key', async () => {
     const { before, under } = await rotate();
     const cookie = await cookieByMail(before, 'grace@example.com');

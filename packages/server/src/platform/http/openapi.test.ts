@@ -287,24 +287,17 @@ test('the overview explains every error code and every scope of the service itse
     }
 });
 
-test.each([
-  ['refresh', 'Without a key, a lost response means that the user has to sign in again'],
-  ['refresh', 'store both before sending the request'],
-  ['getProfile', 'A token needs the scope profile or email.'],
-  ['listSessions', 'A token needs the scope *.'],
-  ['revoke', 'A token needs the scope *, except to end only its own session.'],
-  ['revoke', 'As a form, it needs only the token in the body.'],
-  ['deleteAccount', 'The user is the only owner of an organization.'],
-  ['createKey', 'The account has reached its limit of active keys.'],
-])('the section of %s says: %s', (id, sentence) => {
-  expect(sectionOf(id)).toContain(sentence);
-});
+/** What the errors of a response mean. */
+const meaningsOf = ({ content }: Json): string[] =>
+  content['application/json'].schema.allOf[1].properties.error.description
+    .replaceAll(/^`\w+`: |`/gm, '')
+    .split('\n');
 
-test('every operation of the API document is in the reference, with its fields, errors and examples', () => {
+test('every operation of the API document is in the reference, with its description, fields, errors and examples', () => {
   for (const [path, operations] of Object.entries<Json>(document.paths)) {
     for (const [method, operation] of Object.entries<Json>(operations)) {
       if (method === 'head') continue;
-      const { operationId, summary, parameters = [], requestBody, responses } = operation;
+      const { operationId, summary, description = '', parameters = [], requestBody, responses } = operation;
       const answers = Object.entries<Json>(responses);
       const errors = answers.filter(([status]) => Number(status) >= 400).map(([, answer]) => answer);
       const members = [requestBody, ...answers.map(([, answer]) => answer)]
@@ -314,10 +307,12 @@ test('every operation of the API document is in the reference, with its fields, 
       const texts = [
         path,
         summary,
+        ...description.replaceAll('`', '').split(/(?<=\.) /),
         `curl ${method === 'get' ? '' : `-X ${method.toUpperCase()} `}'`,
         ...[...parameters, ...members].map(({ name }) => name),
         ...members.map(({ schema }) => resolved(schema).description?.replaceAll('`', '') ?? ''),
         ...errors.flatMap(({ description }) => description.split(', ')),
+        ...errors.flatMap(meaningsOf),
       ];
       const section = sectionOf(operationId);
       expect([operationId, texts.filter((text) => !section.includes(text))]).toEqual([operationId, []]);
