@@ -1,6 +1,4 @@
 import { expect, test } from 'bun:test';
-import { join } from 'node:path';
-import { temporaryDirectory } from '#support/service.ts';
 import list from './aaguids.json' with { type: 'json' };
 import { defaultNameOf } from './authenticator-names.ts';
 
@@ -17,26 +15,4 @@ test('a passkey with an unknown AAGUID is named Passkey', () => {
   expect(defaultNameOf('00000000-0000-0000-0000-000000000000')).toBe('Passkey');
   expect(defaultNameOf('constructor')).toBe('Passkey');
   expect(defaultNameOf('ea9b8d66-4d01-1d21-3ce4-b6b48cb575d4')).toBe('Google Password Manager');
-});
-
-test('renewing the list from a file takes every name without icons, and an empty file changes nothing', async () => {
-  const directory = temporaryDirectory();
-  const [input, target] = [join(directory, 'input.json'), join(directory, 'names.json')];
-  const renew = async (names: object) => {
-    await Bun.write(input, JSON.stringify(names));
-    const script = join(import.meta.dir, '../../../../../tools/renew-aaguids.ts');
-    return Bun.spawn([process.execPath, script, input, target], { stderr: 'ignore' }).exited;
-  };
-  const [first, second] = ['00000000-0000-0000-0000-00000000000a', '00000000-0000-0000-0000-00000000000b'];
-  expect(await renew({ [second]: { name: 'Second', icon_dark: 'data:' }, [first]: { name: 'First' } })).toBe(
-    0,
-  );
-  const renewed = await Bun.file(target).json();
-  expect(Object.entries(renewed.names)).toEqual([
-    [first, 'First'],
-    [second, 'Second'],
-  ]);
-  expect(list.source).toStartWith(renewed.source);
-  expect(await renew({})).not.toBe(0);
-  expect(await Bun.file(target).json()).toEqual(renewed);
 });

@@ -1,17 +1,15 @@
-// The test vectors of WebAuthn Level 3 (section 16) for the attestation formats and algorithms that this service accepts. The
-// library that it does not use has to agree.
+// The test vectors of WebAuthn Level 3 (section 16) for the attestation formats and algorithms that this service accepts.
 
 import { expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import type { AuthenticationResponse, RegistrationResponse } from '@latchkey/contract/passkeys';
-import { verifyAuthenticationResponse, verifyRegistrationResponse } from '@simplewebauthn/server';
-import { isoCBOR } from '@simplewebauthn/server/helpers';
 import { AuthError } from '../../platform/errors.ts';
 import { readConfig } from '../../settings.ts';
 import {
-  type CoseKey,
   importPublicKey,
+  parseAuthenticatorData,
   parseClientData,
+  readMap,
   verifyAuthentication,
   verifyClientData,
   verifyRegistration,
@@ -36,11 +34,10 @@ const verdicts: Record<keyof typeof vectors, readonly [registration: string, sig
   'packed.EdDSA': [certified, unverified],
 };
 
-const origin = 'https://example.org';
-const config = readConfig({ LATCHKEY_BASE_URL: origin });
+const config = readConfig({ LATCHKEY_BASE_URL: 'https://example.org' });
 /** The vectors have no user handle. */
 const userHandle = 'user-handle';
-const expected = { expectedOrigin: origin, expectedRPID: 'example.org', requireUserVerification: false };
+const bytesOf = (text: string) => new Uint8Array(Buffer.from(text, 'base64url'));
 
 /** The result of a ceremony, or the detail that the log has for its refusal. */
 function verdictOf(ceremony: () => string): string {
@@ -54,54 +51,36 @@ function verdictOf(ceremony: () => string): string {
 }
 
 test.each(Object.keys(verdicts) as (keyof typeof vectors)[])(
-  'this service and the library agree on the W3C test vector %s, but for what this service refuses',
-  async (name) => {
+  'the W3C test vector %s is parsed, its signature verifies, and only what this service refuses is refused',
+  (name) => {
     const { credentialId: id, create, get } = vectors[name];
     const common = { id, rawId: id, type: 'public-key' as const, clientExtensionResults: {} };
     const created: RegistrationResponse = { ...common, response: { ...create, transports: [] } };
     const got: AuthenticationResponse = { ...common, response: { ...get, userHandle } };
-    const [creation, request] = [create, get].map(({ clientDataJSON }) => parseClientData(clientDataJSON));
-
-    const { registrationInfo } = await verifyRegistrationResponse({
-      ...expected,
-      response: { ...common, response: { ...create, transports: [] } },
-      expectedChallenge: creation!.challenge,
-      supportedAlgorithmIDs: [-7, -8, -257],
-    });
-    const { credential, credentialDeviceType } = registrationInfo!;
-    const { verified } = await verifyAuthenticationResponse({
-      ...expected,
-      response: { ...common, response: { ...get, userHandle } },
-      expectedChallenge: request!.challenge,
-      expectedTopOrigin: 'https://example.com',
-      credential,
-    });
-    expect(verified).toBe(true);
+    const { map } = readMap(bytesOf(create.attestationObject), 0);
+    const { credential, isBackupEligible } = parseAuthenticatorData(map.get('authData') as Uint8Array);
 
     const registration = verdictOf(() => {
-      verifyClientData(config, creation!, 'webauthn.create');
+      verifyClientData(config, parseClientData(create.clientDataJSON), 'webauthn.create');
       return verifyRegistration(config, created).device_type;
     });
     const signIn = verdictOf(() => {
-      verifyClientData(config, request!, 'webauthn.get');
+      verifyClientData(config, parseClientData(get.clientDataJSON), 'webauthn.get');
       verifyAuthentication(config, got, {
-        public_key: Buffer.from(credential.publicKey).toString('base64url'),
-        device_type: credentialDeviceType === 'multiDevice' ? 'multi_device' : 'single_device',
+        public_key: credential!.publicKey.toString('base64url'),
+        device_type: isBackupEligible ? 'multi_device' : 'single_device',
         webauthn_user_handle: userHandle,
       });
       return 'verified';
     });
     expect([registration, signIn]).toEqual([...verdicts[name]]);
 
-    const key = importPublicKey(isoCBOR.decodeFirst<CoseKey>(credential.publicKey));
-    const [authenticatorData, clientData, signature] = [
-      get.authenticatorData,
-      get.clientDataJSON,
-      get.signature,
-    ].map((text) => Buffer.from(text, 'base64url'));
-    const signed = Buffer.concat([authenticatorData!, createHash('sha256').update(clientData!).digest()]);
-    expect(key?.verifies(signature!, signed)).toBe(true);
+    expect(credential!.id.toString('base64url')).toBe(id);
+    const clientData = createHash('sha256').update(bytesOf(get.clientDataJSON)).digest();
+    const signed = Buffer.concat([bytesOf(get.authenticatorData), clientData]);
+    const key = importPublicKey(credential!.coseKey);
+    expect(key?.verifies(bytesOf(get.signature), signed)).toBe(true);
     signed[signed.length - 1]! ^= 1;
-    expect(key?.verifies(signature!, signed)).toBe(false);
+    expect(key?.verifies(bytesOf(get.signature), signed)).toBe(false);
   },
 );
