@@ -79,16 +79,6 @@ onBothDatabases('email change', (open) => {
     }
   });
 
-  test('the same address in another letter case replaces the old spelling; the same spelling changes nothing and sends no notice', async () => {
-    const tokens = await app.login(ada);
-    const spelled = await askForAddress(app, tokens, 'Ada@Example.com');
-    expect((await verifyAddress(app, spelled)).body.email).toBe('Ada@Example.com');
-    expect((await signInByMail(app, ada)).status).toBe(200);
-    const same = await askForAddress(app, tokens, 'Ada@Example.com');
-    expect(outcome(await verifyAddress(app, same))).toBe('200');
-    expect(await mailsTo(app, 'Ada@Example.com', subjects.emailChanged)).toHaveLength(0);
-  });
-
   test('of an account that changes to an address, and another that changes to it or signs up with it in parallel, one has it, and nothing fails', async () => {
     for (let round = 0; round < 12; round++) {
       const address = `raced-${round}@new.example`;

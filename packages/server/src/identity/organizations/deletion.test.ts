@@ -52,7 +52,7 @@ async function lastChanges(t: TestApp, ids: readonly string[]): Promise<(string 
 const count = async (t: TestApp, table: string): Promise<number> =>
   (await t.ctx.db.read.run(`SELECT 1 FROM ${table}`, [])).length;
 
-onBothDatabases('deleting an organization', (open, dialect) => {
+onBothDatabases('deleting an organization', (open) => {
   const t = fresh(open);
 
   test('every member loses it at once and reads so in the log; then the slug is free again', async () => {
@@ -126,43 +126,4 @@ onBothDatabases('deleting an organization', (open, dialect) => {
     }
     expect(await count(t, 'memberships')).toBe(0);
   });
-
-  // SQLite runs one transaction after the other.
-  test.skipIf(dialect === 'sqlite')(
-    'it starts over when somebody joins before the organization is locked, and is 503 if that never ends',
-    async () => {
-      const t = await open();
-      const joining = await createAccounts(t, 30);
-      /** In each of the next transactions, somebody joins once it has locked the members that it found. */
-      const whileJoining = (most: number): Context => {
-        let joined = 0;
-        const transaction: Context['db']['transaction'] = (work) =>
-          t.ctx.db.transaction((tx) => {
-            let isDone = ++joined > most;
-            const run: typeof tx.run = async (text, values) => {
-              const rows = await tx.run(text, values);
-              if (!isDone && text.includes('from "users"')) {
-                isDone = true;
-                await addMember(t.ctx, 'acme', joining[joined]!, 'member');
-              }
-              return rows as never;
-            };
-            return work({ dialect: tx.dialect, run });
-          });
-        return { ...t.ctx, db: { ...t.ctx.db, transaction } };
-      };
-      await createTeam(t, 'acme', 2);
-      const endless = deleteOrganization(whileJoining(joining.length), 'acme', operator);
-      expect(await codeOf(endless)).toBe('temporarily_unavailable');
-      const members = await count(t, 'memberships');
-      expect(members).toBeGreaterThan(2);
-      await createTeam(t, 'other', 1);
-      expect(await codeOf(deleteOrganization(whileJoining(0), 'acme', operator))).toBe('done');
-      await createTeam(t, 'acme', 2);
-      expect(await codeOf(deleteOrganization(whileJoining(3), 'acme', operator))).toBe('done');
-      expect(await count(t, 'memberships')).toBe(1);
-      const changes = await lastChanges(t, joining.slice(1, 21));
-      expect(new Set(changes)).toEqual(new Set(['organization_deleted']));
-    },
-  );
 });

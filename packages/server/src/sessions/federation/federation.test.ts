@@ -3,7 +3,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import type { CreatedKey } from '@latchkey/contract/keys';
 import { federationGrantType } from '@latchkey/contract/tokens';
-import { CompactSign } from 'jose';
 import { newAddress, outcome } from '#support/account.ts';
 import { onBothDatabases, sharedNodes, type TestApp, type Tokens } from '#support/app.ts';
 import { githubClaims, newSigningKey, startIssuer, type TestClaims } from '#support/issuer.ts';
@@ -203,18 +202,6 @@ onBothDatabases('federation', (open, dialect) => {
       expect(log).toContain('"reason":"claim","claim":"repository_id"');
       expect(log).toContain('"reason":"signature"');
       expect(log).not.toContain(assertion);
-    });
-
-    test('may not have a claim twice, although the issuer signed it so', async () => {
-      const key = await newKey();
-      const { kid, alg, privateKey } = issuer.keys[0]!;
-      const claims = githubClaims(ours, { iss: issuer.url, iat: nowSeconds(), exp: nowSeconds() + 60 });
-      const payload = JSON.stringify(claims);
-      const signed = (text: string) =>
-        new CompactSign(new TextEncoder().encode(text)).setProtectedHeader({ alg, kid }).sign(privateKey);
-      expect(outcome(await redeem(key, await signed(payload)))).toBe('200');
-      const twice = payload.replace('{', '{"repository_id":"1",');
-      expect(outcome(await redeem(key, await signed(twice)))).toBe(refused);
     });
   });
 

@@ -1,7 +1,7 @@
 // Many requests that wait, and events that other processes write.
 
 import { expect, test } from 'bun:test';
-import { onBothDatabases, openApp } from '#support/app.ts';
+import { onBothDatabases } from '#support/app.ts';
 import { feedService } from '#support/feed.ts';
 import { runOperator } from '#support/service.ts';
 import { until } from '#support/until.ts';
@@ -55,27 +55,4 @@ onBothDatabases('waiting for events', (open) => {
     t.pass(0.1);
     expect(Object.keys((await waiting).body.sets)).toHaveLength(1);
   });
-});
-
-test('a wait survives that PostgreSQL closes every connection', async () => {
-  const t = await openApp('postgres', { settings: { LATCHKEY_FEED_WAIT: '20' } });
-  const service = await feedService(t);
-  const { access_token: accessToken } = await t.login();
-  const ask = async () => {
-    for (;;) {
-      const { status, body } = await service.ask();
-      if (status === 200) return body;
-      expect([status, body.error]).toEqual([503, 'temporarily_unavailable']);
-    }
-  };
-  const waiting = ask();
-  await t.untilWaiting(1, 15);
-  const other = await openApp('postgres', { beside: t });
-  await other.ctx.db.single.run(
-    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-     WHERE datname = current_database() AND pid <> pg_backend_pid()`,
-    [],
-  );
-  await other.api.call('revoke', { accessToken });
-  expect(Object.keys((await waiting).sets)).toHaveLength(1);
 });

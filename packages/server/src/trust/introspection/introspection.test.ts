@@ -5,13 +5,7 @@ import { decodeJwt } from 'jose';
 import { newAddress, throughPasskey } from '#support/account.ts';
 import { onBothDatabases, type Tokens } from '#support/app.ts';
 import { createdKey } from '#support/keys.ts';
-import {
-  addMember,
-  createOrganization,
-  declareService,
-  type TestService,
-  untilServiceUsed,
-} from '#support/services.ts';
+import { addMember, createOrganization, declareService, type TestService } from '#support/services.ts';
 import { shared } from '#support/shared.ts';
 
 let facts = 0;
@@ -155,25 +149,6 @@ onBothDatabases('introspection', (open) => {
         organizations: before,
         organizations_truncated: true,
       });
-    });
-
-    test('costs one statement, plain and signed, and none if the scope shows nothing', async () => {
-      const owner = await app.login(newAddress());
-      const by = await declareService(app.ctx);
-      for (const [scope, statements] of [
-        ['email', 2],
-        ['profile', 3],
-        ['*', 3],
-      ] as const) {
-        const { key: token } = await createdKey(app, owner, { scope });
-        for (const Accept of ['application/json', introspectionJwtType]) {
-          await ask({ token }, by, { Accept });
-          await untilServiceUsed(app, by.id);
-          const before = app.statements.length;
-          await ask({ token }, by, { Accept });
-          expect([scope, Accept, app.statements.length - before]).toEqual([scope, Accept, statements]);
-        }
-      }
     });
   });
 });
