@@ -1,6 +1,6 @@
-// A raw HTTP/1.1 connection: sends bytes as they are and reads what comes back.
+// Sends bytes as they are, over a TCP connection of their own, and reads the HTTP/1.1 responses that come back.
 
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import type { HostileRequest } from './requests.ts';
 
 /** A response as received. Header names are in lower case. */
@@ -10,14 +10,13 @@ export interface RawResponse {
   readonly body: string;
 }
 
-/** How an exchange ended: with responses, or without one before the connection closed or the time was over. */
+/** The complete responses, and why no more of them were awaited. */
 export interface Exchange {
   readonly responses: readonly RawResponse[];
-  readonly isClosed: boolean;
-  readonly isTimedOut: boolean;
+  readonly end: 'answered' | 'closed' | 'silent';
 }
 
-/** How long a well-framed request may take before it counts as lost, on a machine that stalls, too. */
+/** How long a well-framed request may go without an answer before it counts as lost, on a machine that stalls, too. */
 const responseDeadlineMs = 60_000;
 
 /** How long to wait for more after a badly framed request: some wait for a body that never comes. */
@@ -25,92 +24,46 @@ const quietMs = 150;
 
 const headEnd = '\r\n\r\n';
 
-function headersIn(head: string): Map<string, string> {
-  const pairs = head.split('\r\n').slice(1);
-  return new Map(
-    pairs.map((line) => {
-      const colon = line.indexOf(':');
-      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
-    }),
-  );
+/** The complete responses in `text`, without interim ones. */
+function responsesIn(text: string, method: string): RawResponse[] {
+  const responses: RawResponse[] = [];
+  for (let at = 0; ; ) {
+    const headLength = text.indexOf(headEnd, at);
+    if (headLength < 0) return responses;
+    const head = text.slice(at, headLength);
+    const status = Number(head.split(' ')[1]);
+    const lines = [...head.matchAll(/^([\w-]+): *(.*)$/gm)];
+    const headers = new Map(lines.map(([, name = '', value = '']) => [name.toLowerCase(), value.trim()]));
+    // The service knows the length of every body that it sends.
+    if (headers.has('transfer-encoding')) throw new Error(`a response without a length: ${head}`);
+    const isEmpty = method === 'HEAD' || status === 204 || status === 304 || status < 200;
+    const from = headLength + headEnd.length;
+    at = from + (isEmpty ? 0 : Number(headers.get('content-length') ?? 0));
+    if (at > text.length) return responses;
+    const body = Buffer.from(text.slice(from, at), 'latin1').toString();
+    if (status >= 200) responses.push({ status, headers, body });
+  }
 }
 
-/** The first complete response in `text` and where it ends. */
-function firstResponse(text: string, method: string): { response: RawResponse; end: number } | undefined {
-  const headLength = text.indexOf(headEnd);
-  if (headLength < 0) return undefined;
-  const head = text.slice(0, headLength);
-  const status = Number(head.split(' ')[1]);
-  const headers = headersIn(head);
-  const from = headLength + headEnd.length;
-  if (method === 'HEAD' || status === 204 || status === 304 || status < 200)
-    return { response: { status, headers, body: '' }, end: from };
-  // The service knows the length of every body that it sends.
-  if (headers.has('transfer-encoding')) throw new Error(`a response without a length: ${head}`);
-  const end = from + Number(headers.get('content-length') ?? 0);
-  return text.length < end ? undefined : { response: { status, headers, body: text.slice(from, end) }, end };
-}
-
-/** One connection to this port of 127.0.0.1, opened when it is needed, and replaced when the service closes it. */
-export function openConnection(port: number) {
-  let socket: Socket | undefined;
-
-  const usable = (): Promise<Socket> => {
-    if (socket && !socket.destroyed && socket.writable) return Promise.resolve(socket);
-    return new Promise((resolve, reject) => {
-      const opened = connect({ port, host: '127.0.0.1' });
-      opened.once('error', reject);
-      opened.once('connect', () => {
-        opened.off('error', reject);
-        opened.on('error', () => opened.destroy());
-        socket = opened;
-        resolve(opened);
-      });
+/** Sends a request to this port of 127.0.0.1. A well-framed one ends with its response, any other one with silence. */
+export const exchange = (port: number, { bytes, method, isFramed }: HostileRequest): Promise<Exchange> =>
+  new Promise((resolve) => {
+    const socket = connect({ port, host: '127.0.0.1' });
+    let received = '';
+    const finish = (end: Exchange['end']): void => {
+      clearTimeout(timer);
+      // A connection that is closed in order would keep its port for a minute.
+      socket.resetAndDestroy();
+      resolve({ responses: responsesIn(received, method), end });
+    };
+    const timer = setTimeout(() => finish('silent'), isFramed ? responseDeadlineMs : quietMs);
+    socket.on('data', (data) => {
+      received += data.toString('latin1');
+      timer.refresh();
+      if (isFramed && responsesIn(received, method).length > 0) finish('answered');
     });
-  };
-
-  const exchange = async ({ bytes, method, isFramed }: HostileRequest): Promise<Exchange> => {
-    const on = await usable();
-    return new Promise((resolve) => {
-      let received = '';
-      const responses: RawResponse[] = [];
-      let timer = setTimeout(() => end(false, true), isFramed ? responseDeadlineMs : quietMs);
-      const end = (isClosed: boolean, isTimedOut: boolean): void => {
-        clearTimeout(timer);
-        on.off('data', onData);
-        on.off('close', onClose);
-        if (!isFramed || isTimedOut) on.destroy();
-        resolve({ responses, isClosed, isTimedOut });
-      };
-      const onClose = (): void => end(true, false);
-      const onData = (data: Buffer): void => {
-        received += data.toString('latin1');
-        for (let found = firstResponse(received, method); found; found = firstResponse(received, method)) {
-          responses.push({ ...found.response, body: Buffer.from(found.response.body, 'latin1').toString() });
-          received = received.slice(found.end);
-          if (isFramed && found.response.status >= 200) {
-            end(false, false);
-            return;
-          }
-        }
-        if (isFramed) return;
-        clearTimeout(timer);
-        timer = setTimeout(() => end(false, true), quietMs);
-      };
-      on.on('data', onData);
-      on.once('close', onClose);
-      on.write(bytes);
-    });
-  };
-
-  return {
-    send: async (request: HostileRequest): Promise<Exchange> => {
-      if (!request.isFramed) socket?.destroy();
-      const isReused = socket !== undefined && !socket.destroyed;
-      const first = await exchange(request);
-      // The service may close an idle connection at any moment, so a reused one proves nothing.
-      return isReused && first.isClosed && first.responses.length === 0 ? exchange(request) : first;
-    },
-    close: () => socket?.destroy(),
-  };
-}
+    // What went wrong is that no response came.
+    socket.on('error', () => {});
+    socket.once('close', () => finish('closed'));
+    socket.write(bytes);
+  });

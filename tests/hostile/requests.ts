@@ -24,7 +24,7 @@ export interface HostileRequest {
   readonly bytes: Buffer;
   /** The method decides whether the response has a body. */
   readonly method: string;
-  /** The framing is valid, so exactly one response follows and the connection can be reused. */
+  /** The framing is valid, so exactly one response follows. */
   readonly isFramed: boolean;
 }
 
