@@ -9,7 +9,7 @@ import { registerService, startService, type TestService, temporaryDirectory } f
 import { plainText, startSmtp } from '#support/smtp.ts';
 import { cpuSeconds, memoryOf } from '../../bench/support/processes.ts';
 import { type Load, startLoad } from './load.ts';
-import { type Sample, sampleHeading, sampleLine, trendLines, trendsOf } from './trends.ts';
+import { type Sample, trendsOf, valuesOf } from './trends.ts';
 import { type Inbox, readFeedUntil, visitUntil, type World } from './visits.ts';
 
 type Store = 'sqlite' | 'postgres';
@@ -195,20 +195,21 @@ export async function runSoak(soak: Soak, onSample: (sample: Sample) => void = (
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
+const maxPrinted = 20;
+
 /** Returns whether nothing was unexpected, and everything flat that was judged. */
 async function report(store: Store, minutes: number): Promise<boolean> {
   print(`${store}, ${minutes} minutes`);
-  print(sampleHeading);
   const soak = { store, seconds: minutes * 60, sampleSeconds: 10, fullSeconds: 10 };
-  const result = await runSoak(soak, (sample) => print(sampleLine(sample)));
+  const result = await runSoak(soak, (sample) => print(JSON.stringify(valuesOf(sample))));
   const { samples, fullRate, load, visits, exitCode, isJudged } = result;
   const trends = trendsOf(samples);
-  for (const line of ['', ...trendLines(trends, isJudged), '']) print(line);
-  print(`Half of ${Math.round(fullRate)} requests/s; ${load.seen.requests} requests in ${visits} visits.`);
-  for (const answer of load.unexpected) print(`Unexpected: ${answer}`);
-  print(`${load.seen.unexpected} unexpected answers; the service exited with ${exitCode}.`);
-  const isFlat = !isJudged || [...trends.values()].every((trend) => trend.isFlat);
-  return isFlat && load.seen.unexpected === 0 && exitCode === 0;
+  print(`The second half${isJudged ? '' : ', which is too short to judge'}:\n${Bun.inspect.table(trends)}`);
+  print(`Half of ${Math.round(fullRate)} requests/s, in ${visits} visits.`);
+  for (const answer of load.unexpected.slice(0, maxPrinted)) print(`Unexpected: ${answer}`);
+  print(`${load.unexpected.length} unexpected answers; the service exited with ${exitCode}.`);
+  const isFlat = !isJudged || Object.values(trends).every((trend) => trend.isFlat);
+  return isFlat && load.unexpected.length === 0 && exitCode === 0;
 }
 
 if (import.meta.main) {

@@ -1,4 +1,4 @@
-// What the samples of a soak say: how each curve grows, whether that is flat, and both as lines of text. Pure functions.
+// What the samples of a soak say: how each curve grows, and whether that is flat. Pure functions.
 
 /** What was measured in one window. */
 export interface Sample {
@@ -35,16 +35,13 @@ const curves: Readonly<Record<string, { of: (sample: Sample) => number; maxGrowt
   'p99.9 ms': { of: latency(0.999), maxGrowthShare: 0.5 },
 };
 
-/** How a curve ran during the second half. */
-export interface Trend {
-  readonly mean: number;
-  /** By least squares. */
-  readonly perHour: number;
-  /** The growth during the second half, as a share of the mean. */
-  readonly growthShare: number;
-  readonly maxGrowthShare: number | undefined;
-  readonly isFlat: boolean;
-}
+const rounded = (value: number): number => Number(value.toFixed(2));
+
+/** A sample as it is reported. */
+export const valuesOf = (sample: Sample): Record<string, number> => ({
+  minutes: rounded(sample.atSeconds / 60),
+  ...Object.fromEntries(Object.entries(curves).map(([name, { of }]) => [name, rounded(of(sample))])),
+});
 
 const meanOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
@@ -57,44 +54,23 @@ function slopeOf(points: readonly (readonly [x: number, y: number])[]): number {
   return below === 0 ? 0 : above / below;
 }
 
-/** How each curve ran during the second half of the samples, of which there must be one. */
-export function trendsOf(samples: readonly Sample[]): Map<string, Trend> {
+/** How a curve ran during the second half of the samples, of which there must be one. Its growth is a share of its mean. */
+function trendOf(samples: readonly Sample[], { of, maxGrowthShare }: (typeof curves)[string]) {
   const half = samples.slice(Math.floor(samples.length / 2));
+  const perSecond = slopeOf(half.map((sample) => [sample.atSeconds, of(sample)]));
+  const mean = meanOf(half.map(of));
   const seconds = half.at(-1)!.atSeconds - half[0]!.atSeconds;
-  return new Map(
-    Object.entries(curves).map(([name, { of, maxGrowthShare }]) => {
-      const perSecond = slopeOf(half.map((sample) => [sample.atSeconds, of(sample)]));
-      const mean = meanOf(half.map(of));
-      const growthShare = mean === 0 ? 0 : (perSecond * seconds) / mean;
-      const isFlat = maxGrowthShare === undefined || growthShare <= maxGrowthShare;
-      return [name, { mean, perHour: perSecond * 3_600, growthShare, maxGrowthShare, isFlat }];
-    }),
-  );
+  const growthShare = mean === 0 ? 0 : (perSecond * seconds) / mean;
+  const isFlat = maxGrowthShare === undefined || growthShare <= maxGrowthShare;
+  return {
+    maxGrowthShare,
+    isFlat,
+    mean: rounded(mean),
+    perHour: rounded(perSecond * 3_600),
+    growthShare: rounded(growthShare),
+  };
 }
 
-const cellWidth = 13;
-const padded = (cells: readonly string[]): string => cells.map((cell) => cell.padStart(cellWidth)).join('');
-
-export const sampleHeading = padded(['minutes', ...Object.keys(curves)]);
-
-export const sampleLine = (sample: Sample): string =>
-  padded([sample.atSeconds / 60, ...Object.values(curves).map(({ of }) => of(sample))].map(shown));
-
-const shown = (value: number): string => value.toFixed(2);
-const percent = (share: number): string => `${(share * 100).toFixed(1)} %`;
-
-function verdictOf({ maxGrowthShare, isFlat }: Trend, isJudged: boolean): string {
-  if (maxGrowthShare === undefined) return '';
-  const verdict = isJudged ? (isFlat ? 'flat' : 'NOT FLAT') : 'too short to judge';
-  return `  ${verdict} (at most ${percent(maxGrowthShare)})`;
-}
-
-/** The trends of the second half, one line each. */
-export const trendLines = (trends: ReadonlyMap<string, Trend>, isJudged: boolean): string[] => [
-  padded(['second half', 'mean', 'per hour', 'growth']),
-  ...[...trends].map(
-    ([name, trend]) =>
-      padded([name, shown(trend.mean), shown(trend.perHour), percent(trend.growthShare)]) +
-      verdictOf(trend, isJudged),
-  ),
-];
+/** How each curve ran. */
+export const trendsOf = (samples: readonly Sample[]): Record<string, ReturnType<typeof trendOf>> =>
+  Object.fromEntries(Object.entries(curves).map(([name, curve]) => [name, trendOf(samples, curve)]));
