@@ -2,9 +2,7 @@
 
 import {
   budgets,
-  type Delivery,
   type End,
-  type FaultSpan,
   type History,
   type Reading,
   type StartedSession,
@@ -78,34 +76,18 @@ export function lostMails({
     .map(({ id, address }) => `the email ${id} to ${address} was promised and never sent`);
 }
 
-/** Emails that were sent more than once, and the fault that excuses that: the service could not note that it had sent the first. */
-function repetitions({ deliveries, faults }: History) {
-  const byMessage = Map.groupBy(deliveries, ({ messageId }) => messageId);
-  return [...byMessage]
-    .filter(([, copies]) => copies.length > 1)
-    .map(([messageId, copies]) => ({ messageId, copies, excuse: excuseFor(copies, faults) }));
-}
-
-function excuseFor(copies: readonly Delivery[], faults: readonly FaultSpan[]): FaultSpan | undefined {
-  const first = Math.min(...copies.map(({ at }) => at));
-  return faults.find(
-    ({ mayRepeatMails, startedAt, endedAt }) =>
-      mayRepeatMails && startedAt <= first + notingMs && endedAt >= first,
-  );
-}
-
 /** An email is sent once, except if the service could not note that it had been sent. */
-const mailsSentTwice = (history: History): string[] =>
-  repetitions(history)
-    .filter(({ excuse }) => excuse === undefined)
-    .map(({ messageId, copies }) => {
-      const times = copies.map(({ at }) => Math.round(at)).join(' and ');
-      return `the email ${messageId} was sent at ${times} ms, without a fault that excuses it`;
-    });
-
-/** How many emails were sent again because the service could not note that they had been sent. */
-export const excusedMails = (history: History): number =>
-  repetitions(history).filter(({ excuse }) => excuse !== undefined).length;
+const mailsSentTwice = ({ deliveries, faults }: History): string[] =>
+  [...Map.groupBy(deliveries, ({ messageId }) => messageId)].flatMap(([messageId, copies]) => {
+    const times = copies.map(({ at }) => Math.round(at));
+    const first = Math.min(...times);
+    const isExcused = faults.some(
+      ({ mayRepeatMails, startedAt, endedAt }) =>
+        mayRepeatMails && startedAt <= first + notingMs && endedAt >= first,
+    );
+    if (copies.length === 1 || isExcused) return [];
+    return [`the email ${messageId} was sent at ${times.join(' and ')} ms, without a fault that excuses it`];
+  });
 
 /** A budget allows its quota in each window. A window begins with its first request, so a longer span has several. */
 function exceededBudgets({ spendings }: History): string[] {
@@ -126,26 +108,24 @@ interface Life {
   readonly endedBy: End | undefined;
 }
 
-/** Whether the operation may have ended a session. */
-const mayEnd = ({ path, account, sentAt }: StartedSession, end: End): boolean =>
-  end.session === undefined
-    ? end.account === account && (!isDone(end) || sentAt < end.endedAt)
-    : path.includes(end.session);
-
 /** The life of each session, by its id. One that was started while all sessions of its account ended may have been started after that. */
 function livesOf({ sessions, ends }: History): Map<number, Life> {
   const byId = new Map(sessions.map((session) => [session.id, session]));
   const byAccount = Map.groupBy(ends, ({ account }) => account);
-  const hasEnded = ({ path }: StartedSession, end: End): boolean =>
-    end.session === undefined
-      ? path.some((id) => byId.get(id)!.account === end.account && byId.get(id)!.endedAt < end.sentAt)
-      : path.includes(end.session);
-  const lifeOf = (session: StartedSession): Life => {
-    const own = byAccount.get(session.account) ?? [];
-    const possible = own.filter((end) => mayEnd(session, end)).map(({ sentAt }) => sentAt);
-    const certain = own.filter((end) => isDone(end) && hasEnded(session, end));
+  const lifeOf = ({ account, path, sentAt }: StartedSession): Life => {
+    const own = byAccount.get(account) ?? [];
+    const possible = own.filter((end) =>
+      end.session === undefined ? !isDone(end) || sentAt < end.endedAt : path.includes(end.session),
+    );
+    const certain = own
+      .filter(isDone)
+      .filter((end) =>
+        end.session === undefined
+          ? path.some((id) => byId.get(id)!.endedAt < end.sentAt)
+          : path.includes(end.session),
+      );
     return {
-      mayEndFrom: Math.min(...possible),
+      mayEndFrom: Math.min(...possible.map((end) => end.sentAt)),
       endedBy: certain.toSorted((a, b) => a.endedAt - b.endedAt)[0],
     };
   };

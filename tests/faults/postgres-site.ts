@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
 import { type FaultProxy, startFaultProxy } from '#support/fault-proxy.ts';
 import type { Random } from '#support/random.ts';
-import { type ReplicatedPostgres, startReplicatedPostgres } from '#support/replicated-postgres.ts';
+import { startReplicatedPostgres } from '#support/replicated-postgres.ts';
 import { temporaryDirectory } from '#support/service.ts';
 import { startSmtp } from '#support/smtp.ts';
 import { type FaultNode, startFaultNode } from './node.ts';
@@ -25,25 +25,16 @@ const hourMs = 3_600_000;
 /** How many connections there are for all nodes together, while there are too few. */
 const scarceConnections = 3;
 
-interface TestDatabase {
-  readonly servers: ReplicatedPostgres;
-  /** Whose connections can be limited, which those of an administrator cannot. */
-  readonly role: string;
-  /** The ports of the primary and of the standby. */
-  readonly ports: readonly [number, number];
-  /** The address of both servers through these ports, in this order. */
-  url(first: number, second: number): string;
-  /** Runs a statement as an administrator, on the server that accepts writes. */
-  administer(text: string): Promise<unknown>;
-}
+type TestDatabase = Awaited<ReturnType<typeof createDatabase>>;
 
-async function createDatabase(): Promise<TestDatabase> {
+async function createDatabase() {
   const servers = await startReplicatedPostgres({ diskSize });
   const both = servers.url('primary', 'standby');
   const database = both.slice(both.lastIndexOf('/') + 1);
   const role = 'latchkey_faults';
   const password = randomBytes(16).toString('hex');
-  const administer = async (text: string) => {
+  /** Runs a statement as an administrator, on the server that accepts writes. */
+  const administer = async (text: string): Promise<void> => {
     const admin = postgres(`${both}?target_session_attrs=primary`, { max: 1, onnotice: () => {} });
     await admin.unsafe(text).finally(() => admin.end());
   };
@@ -51,10 +42,13 @@ async function createDatabase(): Promise<TestDatabase> {
   await administer(`ALTER DATABASE ${database} OWNER TO ${role}`);
   return {
     servers,
+    /** Whose connections can be limited, which those of an administrator cannot. */
     role,
     administer,
-    ports: [servers.portOf('primary'), servers.portOf('standby')],
-    url: (first, second) =>
+    /** Those of the primary and of the standby. */
+    ports: [servers.portOf('primary'), servers.portOf('standby')] as const,
+    /** The address of both servers through these ports, in this order. */
+    url: (first: number, second: number) =>
       `postgres://${role}:${password}@127.0.0.1:${first},127.0.0.1:${second}/${database}`,
   };
 }
@@ -75,6 +69,7 @@ function databaseFaults({ servers, administer, role }: TestDatabase): Fault[] {
       end: () => servers.promoteStandby(),
       ...{ mayRepeatMails, isPossible },
     },
+    // Only root can mount one.
     ...(disk
       ? [{ name: 'full disk of the database', start: disk.fill, end: free, mayRepeatMails, isPossible }]
       : []),
@@ -132,7 +127,6 @@ export async function openPostgresSite(random: Random): Promise<Site> {
       ...databaseFaults(database),
       ...mailFaults(smtp),
     ],
-    skipped: database.servers.disk ? [] : ['full disk of the database: only root can mount a small one'],
     settings: () => ({ ...started[0]!.node.running().env, DATABASE_URL: database.url(...database.ports) }),
     close: () => database.servers.stop(),
   };

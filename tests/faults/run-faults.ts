@@ -6,7 +6,7 @@ import { type Random, randomFrom } from '#support/random.ts';
 import { seed as chosenSeed } from '#support/seed.ts';
 import { registerService, runOperator } from '#support/service.ts';
 import { until } from '#support/until.ts';
-import { excusedMails, lostMails, violationsIn } from './checker.ts';
+import { lostMails, violationsIn } from './checker.ts';
 import { liveIn, verify } from './crowd.ts';
 import { openPostgresSite } from './postgres-site.ts';
 import { Recorder } from './recorder.ts';
@@ -125,9 +125,7 @@ export async function runFaults(run: Run) {
     return {
       operations: recorder.operations,
       recoveries,
-      skipped: site.skipped,
       violations: violationsIn(history),
-      mailsSentAgain: excusedMails(history),
       serverErrors: recorder.serverErrors,
     };
   } finally {
@@ -138,23 +136,17 @@ export async function runFaults(run: Run) {
 
 const maxPrinted = 50;
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
-const columns = (name: string, width: number, ...cells: number[]): string =>
-  name.padEnd(width) + cells.map((cell) => String(Math.round(cell)).padStart(11)).join('');
 
 /** Returns whether there was no violation. */
 async function report(run: Run): Promise<boolean> {
-  const { operations, recoveries, skipped, violations, mailsSentAgain, serverErrors } = await runFaults(run);
-  print('\noperation                done    refused  no answer');
-  for (const [kind, { done, refused, unknown }] of Object.entries(operations).toSorted())
-    print(columns(kind, 18, done, refused, unknown));
-  print(`\n${'fault'.padEnd(50)}      times  longest recovery (ms)`);
-  for (const [name, ms] of [...recoveries].toSorted()) print(columns(name, 50, ms.length, Math.max(...ms)));
-  for (const reason of skipped) print(`not made: ${reason}`);
-  const total = Object.values(operations).reduce((sum, counts) => sum + counts.done + counts.refused, 0);
-  const times = [...recoveries.values()].flat().length;
-  print(
-    `\n${total} operations answered, ${times} faults of ${recoveries.size} kinds, ${violations.length} violations; emails sent again because noting them failed: ${mailsSentAgain}; answers with 500: ${serverErrors.length}`,
-  );
+  const { operations, recoveries, violations, serverErrors } = await runFaults(run);
+  const faults = [...recoveries].map(([fault, ms]) => {
+    const longestRecoveryMs = Math.round(Math.max(...ms));
+    return { fault, times: ms.length, longestRecoveryMs };
+  });
+  print(Bun.inspect.table(operations));
+  print(Bun.inspect.table(faults));
+  print(`${violations.length} violations; answers with 500: ${serverErrors.length}`);
   for (const violation of violations.slice(0, maxPrinted)) print(violation);
   return violations.length === 0;
 }

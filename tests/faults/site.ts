@@ -18,8 +18,6 @@ export interface Site {
   readonly nodes: readonly FaultNode[];
   readonly smtp: TestSmtp;
   readonly faults: readonly Fault[];
-  /** Faults that cannot be made on this machine, each with the reason. */
-  readonly skipped: readonly string[];
   /** The settings of a command of the operator. */
   settings(): Readonly<Record<string, string>>;
   /** Ends the database, once the nodes have stopped. */

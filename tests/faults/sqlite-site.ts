@@ -37,13 +37,10 @@ export async function openSqliteSite(): Promise<Site> {
         end: () => node.limitFiles(false),
         mayRepeatMails,
       },
+      // Only root can mount one.
       ...(disk ? [{ name: 'full disk', start: disk.fill, end: disk.free, mayRepeatMails }] : []),
       { name: 'torn WAL', start: () => tear(node, `${file}-wal`), end: () => node.start(), mayRepeatMails },
       ...mailFaults(smtp),
-    ],
-    skipped: [
-      'clock of a node: there is one node, and its clock is the time',
-      ...(disk ? [] : ['full disk: only root can mount a small one']),
     ],
     settings: () => node.running().env,
     close: async () => {},

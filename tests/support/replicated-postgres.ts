@@ -6,8 +6,6 @@ import { until } from './until.ts';
 
 export type Role = 'primary' | 'standby';
 
-export type ReplicatedPostgres = Awaited<ReturnType<typeof startReplicatedPostgres>>;
-
 const database = 'latchkey';
 
 /** Files instead of shared memory, which a server that is killed would leave behind. */
