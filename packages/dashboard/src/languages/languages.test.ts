@@ -31,12 +31,6 @@ test.each(others)('nothing is left in English in %s', (language) => {
   expect(untranslated(allTexts[language], allTexts.en)).toEqual([]);
 });
 
-test('a text that was left in English is found', () => {
-  expect(untranslated({ a: { b: 'Sign in', c: 'Anmelden' } }, { a: { b: 'Sign in', c: 'Sign in' } })).toEqual(
-    ['.a.b: Sign in'],
-  );
-});
-
 test('the sentences of the own scopes are those of the service', () => {
   expect<object>(ownScopes).toMatchObject(allTexts.en.common.scopes);
   const shown = Object.keys(ownScopes).filter((name) => !emptyScopes.includes(name));
