@@ -24,30 +24,25 @@ const textProblem = (language: string, text: unknown, english: unknown): string[
   return placesIn(text).join() === placesIn(english).join() ? [] : ['other placeholders than in English'];
 };
 
-function pluralProblems(language: string, forms: Texts, english: Texts): string[] {
-  const { pluralCategories } = new Intl.PluralRules(language).resolvedOptions();
-  if (Object.keys(forms).sort().join() !== [...pluralCategories].sort().join())
-    return [`: plural forms are not ${[...pluralCategories].sort().join(', ')}`];
-  return Object.entries(forms).flatMap(([form, text]) =>
-    textProblem(language, text, english['other']).map((problem) => `.${form}: ${problem}`),
+/** The texts by their keys. One that counts is the object of its plural forms. */
+const byKey = (texts: Texts, under = ''): [key: string, text: unknown][] =>
+  Object.entries(texts).flatMap(([key, text]) =>
+    isTexts(text) && !isPlural(text) ? byKey(text, `${under}${key}.`) : [[under + key, text]],
   );
-}
 
 /** What a language lacks, has too much or fills in differently, by the key of the text. */
-export function textProblems(language: string, texts: Texts, english: Texts, under = ''): string[] {
-  const more = Object.keys(texts).filter((key) => !(key in english));
-  return [
-    ...Object.entries(english).flatMap(([key, reference]) => {
-      const text = texts[key];
-      const path = under + key;
-      if (isPlural(reference))
-        return isTexts(text)
-          ? pluralProblems(language, text, reference).map((problem) => path + problem)
-          : [`${path}: missing`];
-      if (isTexts(reference))
-        return isTexts(text) ? textProblems(language, text, reference, `${path}.`) : [`${path}: missing`];
-      return textProblem(language, text, reference).map((problem) => `${path}: ${problem}`);
-    }),
-    ...more.map((key) => `${under}${key}: not in English`),
-  ];
+export function textProblems(language: string, texts: Texts, english: Texts): string[] {
+  const [own, reference] = [new Map(byKey(texts)), new Map(byKey(english))];
+  const forms = new Intl.PluralRules(language).resolvedOptions().pluralCategories.toSorted().join(', ');
+  const problems = [...reference].flatMap(([key, wanted]) => {
+    const text = own.get(key);
+    if (!isPlural(wanted) || !isTexts(text))
+      return textProblem(language, text, wanted).map((problem) => `${key}: ${problem}`);
+    if (Object.keys(text).toSorted().join(', ') !== forms) return [`${key}: plural forms are not ${forms}`];
+    return Object.entries(text).flatMap(([form, one]) =>
+      textProblem(language, one, wanted['other']).map((problem) => `${key}.${form}: ${problem}`),
+    );
+  });
+  const more = [...own.keys()].filter((key) => !reference.has(key));
+  return [...problems, ...more.map((key) => `${key}: not in English`)];
 }
