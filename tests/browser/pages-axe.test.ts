@@ -1,4 +1,4 @@
-// Every page state checked through the accessibility tree and by axe-core, in a real browser, in the dark and on a phone too.
+// Every page state checked for screen readers and by axe-core, in a real browser, in the dark and on a phone too.
 // Because that takes a minute, `npm test` opens only the main states, in the light.
 
 import { afterAll, expect, test } from 'bun:test';
@@ -7,7 +7,7 @@ import { axeIn } from '#support/axe.ts';
 import { newPage } from '#support/browser.ts';
 import { isLong } from '#support/long.ts';
 import { openPageStates } from '#support/page-states.ts';
-import { focusIn, treeComplaints } from '#support/tree.ts';
+import { focusIn, screenReaderComplaints } from '#support/tree.ts';
 
 const { service, states } = await openPageStates();
 
@@ -59,7 +59,7 @@ test.each(shown)(
     const complaints: string[] = [];
     page.on('pageerror', (error) => void complaints.push(String(error)));
     await open(page);
-    expect(await treeComplaints(page)).toEqual([]);
+    expect(await screenReaderComplaints(page)).toEqual([]);
     const focus = focusOf[name];
     if (focus !== undefined) expect(await focusIn(page)).toBe(focus);
     const violationsIn = await axeIn(page);
