@@ -1,6 +1,6 @@
 // Generates what the design takes from published sets, and only what it uses: `bun tools/design-sets.ts`.
 // Colors are Radix Colors (MIT), sizes and shadows are Tailwind's (MIT), icons are Lucide's (ISC).
-// `tests/invariants/design-sets.test.ts` checks that the files are up to date.
+// `tests/invariants/documents.test.ts` checks that the files are up to date.
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -1,4 +1,4 @@
-// The documents match the repository.
+// The documents match the repository, and what is generated is up to date.
 
 import { expect, test } from 'bun:test';
 import { existsSync, readdirSync } from 'node:fs';
@@ -7,6 +7,7 @@ import { Glob } from 'bun';
 import { endpoints } from '../../packages/contract/src/endpoints.ts';
 import { endSessionPath } from '../../packages/contract/src/openid.ts';
 import { commandLineSettings, settingNames } from '../../packages/server/src/settings.ts';
+import { designSets } from '../../tools/design-sets.ts';
 import { settingsPage } from '../../tools/settings-page.ts';
 
 const root = join(import.meta.dir, '../..');
@@ -95,11 +96,14 @@ test(`ARCHITECTURE.md is a map of at most ${maxMapBytes} bytes, with every folde
 const settingPattern = /\bLATCHKEY_[A-Z_]+[A-Z]\b/g;
 const settingsIn = (text: string): ReadonlySet<string> => new Set(text.match(settingPattern) ?? []);
 
-test('docs/settings.md is up to date', async () => {
-  expect(await read('docs/settings.md')).toBe(settingsPage());
-});
+test.each(Object.entries({ 'docs/settings.md': settingsPage(), ...designSets() }))(
+  '%s is what its tool generates',
+  async (path, text) => {
+    expect(await read(path)).toBe(text);
+  },
+);
 
-test('docs/settings.md lists every setting that the code names, and says email', async () => {
+test('docs/settings.md lists every setting that the code names, and says email; the README names no other setting', async () => {
   const page = settingsPage();
   const listed = settingsIn(page);
   const files = [...new Glob(`${server}/platform/{config,rate-limits}/*.ts`).scanSync(root)];
@@ -109,12 +113,8 @@ test('docs/settings.md lists every setting that the code names, and says email',
     expect([setting, listed.has(setting)]).toEqual([setting, true]);
   }
   expect(page).not.toMatch(/\bmails?\b/i);
-});
-
-test('the README names no setting that does not exist', async () => {
-  for (const setting of settingsIn(await read('README.md'))) {
-    expect([setting, settingNames.has(setting)]).toEqual([setting, true]);
-  }
+  const inReadme = [...settingsIn(await read('README.md'))];
+  expect(inReadme.filter((setting) => !settingNames.has(setting))).toEqual([]);
 });
 
 test('every API path in a document is an endpoint', async () => {
@@ -132,8 +132,8 @@ test('no document tells people to install from a registry what has not been rele
   // A file, such as ./latchkey-0.1.0.tgz, comes from no registry.
   const byName =
     /\b(?:npm (?:i|install|add|exec)|npx -y|bunx|bun (?:add|install)|brew install|apt(?:-get)? install)\b[^`\n]*(?<!\.\/)latchkey/;
-  for (const document of documents) {
-    for (const line of (await read(document)).split('\n').filter((one) => byName.test(one)))
-      expect([document, line]).toEqual([document, 'nothing']);
-  }
+  for (const document of documents)
+    expect([document, ...(await read(document)).split('\n').filter((line) => byName.test(line))]).toEqual([
+      document,
+    ]);
 });

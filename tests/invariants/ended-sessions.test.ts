@@ -5,9 +5,8 @@ import { beforeAll, expect, test } from 'bun:test';
 import type { Endpoint } from '@latchkey/contract/endpoint';
 import { endpoints } from '@latchkey/contract/endpoints';
 import { byEndpoint } from '#support/account-operations.ts';
-import { prepareAccount, prepareDatabase } from '#support/account-scene.ts';
+import { prepareAccount, prepareDatabase, untilBlocked } from '#support/account-scene.ts';
 import { onBothDatabases, sharedNodes } from '#support/app.ts';
-import { until } from '#support/until.ts';
 import { lockAccountRow } from '../../packages/server/src/accounts/locks.ts';
 import type { Database, Executor } from '../../packages/server/src/platform/database/executor.ts';
 import { readToken } from '../../packages/server/src/sessions/tokens.ts';
@@ -68,12 +67,7 @@ onBothDatabases('a change whose session ends before it commits', (open, dialect)
     node.ctx.db.transaction(async (tx) => {
       await lockAccountRow(tx, { id: userId });
       const answering = change();
-      const blocked =
-        'SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0';
-      await until(
-        async () => (await node.ctx.db.read.run(blocked, [])).length > 0,
-        'a statement that waits for a lock',
-      );
+      await untilBlocked(node);
       await end(tx);
       return { answering };
     });

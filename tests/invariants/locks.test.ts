@@ -20,6 +20,7 @@ import {
   prepareAccount,
   prepareDatabase,
   rowsOf,
+  untilBlocked,
 } from '#support/account-scene.ts';
 import { openApp, type TestApp } from '#support/app.ts';
 import { isLong } from '#support/long.ts';
@@ -220,14 +221,13 @@ async function resultOf(way: Way, pair: Pair): Promise<Result> {
   };
 }
 
+const bothOrders: readonly (readonly [Side, Side])[] = [
+  [0, 1],
+  [1, 0],
+];
+
 async function requireOrder(names: string, pair: Pair): Promise<void> {
-  const orders: readonly [Side, Side][] =
-    pair[0] === pair[1]
-      ? [[0, 1]]
-      : [
-          [0, 1],
-          [1, 0],
-        ];
+  const orders = bothOrders.slice(0, pair[0] === pair[1] ? 1 : 2);
   const races: Result[] = [];
   for (const order of orders) races.push(await resultOf(alone(race(...order)), pair));
   expect({ names, failed: races.flatMap(({ failed }) => failed) }).toEqual({ names, failed: [] });
@@ -288,12 +288,7 @@ test('the deletion of an account waits for a sweep of its log, without a deadloc
     await tx.run(`SELECT FROM event_chains WHERE user_id = '${userId}' FOR NO KEY UPDATE`, []);
     const deletion = deleteAccount(node.ctx, email);
     deletion.catch(() => undefined);
-    const blocked =
-      'SELECT FROM pg_stat_activity WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0';
-    await until(
-      async () => (await rowsOf(nodes[1], blocked)).length > 0,
-      'a statement that waits for a lock',
-    );
+    await untilBlocked(nodes[1]);
     await tx.run(`DELETE FROM events WHERE user_id = '${userId}'`, []);
     return { deletion };
   });

@@ -4,7 +4,8 @@ import { beforeAll, expect, test } from 'bun:test';
 import type { Endpoint } from '@latchkey/contract/endpoint';
 import { endpoints } from '@latchkey/contract/endpoints';
 import { cookieByMail, outcome, sameOrigin } from '#support/account.ts';
-import { type Answer, type Ask, openApp, type Tokens } from '#support/app.ts';
+import { type Answer, type Ask, openApp } from '#support/app.ts';
+import { startDevice } from '#support/devices.ts';
 import { createdKey } from '#support/keys.ts';
 import { declareService, untilServiceUsed } from '#support/services.ts';
 import { shared } from '#support/shared.ts';
@@ -17,103 +18,80 @@ import {
 import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/primitives.ts';
 
 const app = shared(() => openApp('sqlite'));
-let tokens: Tokens;
-let cookie: string;
-let key: string;
-let deviceCode: string;
-let magicLink: { token: string; request: string; code: string };
+/** A handle of each kind that an entry point takes. */
+const genuine = new Map<HandleKind, string>();
+let code: string;
 
 beforeAll(async () => {
-  tokens = await app.login();
-  cookie = (await cookieByMail(app, 'ada@example.com')).split('=')[1]!;
-  ({ key } = await createdKey(app, tokens));
-  deviceCode = (await app.ask('POST', '/device')).body.device_code;
+  const tokens = await app.login();
   const { request } = await app.api.call('requestMagicLink', { body: { email: 'ada@example.com' } });
   const [mail] = await app.mails();
-  magicLink = { token: mail!.token, request, code: mail!.code };
+  code = mail!.code;
+  const handles = {
+    accessToken: tokens.access_token,
+    refreshToken: tokens.refresh_token,
+    browserSession: (await cookieByMail(app, 'eve@example.com')).split('=')[1]!,
+    accessKey: (await createdKey(app, tokens)).key,
+    deviceCode: (await startDevice(app)).device_code,
+    magicLink: mail!.token,
+    magicLinkRequest: request,
+  };
+  for (const [kind, handle] of Object.entries(handles)) genuine.set(kind as HandleKind, handle);
 });
 
-interface EntryPoint {
-  readonly kind: HandleKind;
-  readonly genuine: () => string;
-  readonly present: (handle: string) => Promise<Answer>;
-  readonly refusal: '400 invalid_grant' | '401 invalid_token';
-  /** What becomes of a genuine handle. Default: it is not presented, because it would be spent or end something. */
-  readonly accepted?: string;
-}
+type Present = (handle: string) => Promise<Answer>;
+
+/** `accepted`: what becomes of a genuine handle. Without it none is presented, because it would be spent or end something. */
+type EntryPoint = readonly [kind: HandleKind, present: Present, accepted?: string];
 
 const post =
-  (path: string, ask: (handle: string) => Ask): EntryPoint['present'] =>
+  (path: string, ask: (handle: string) => Ask): Present =>
   (handle) =>
     app.ask('POST', path, ask(handle));
 
+const profileOf: Present = (token) => app.ask('GET', '/me', { token });
+
 const entryPoints: Record<string, EntryPoint> = {
-  'the refresh endpoint': {
-    kind: 'refreshToken',
-    genuine: () => tokens.refresh_token,
-    present: post('/refresh', (refresh_token) => ({ json: { refresh_token } })),
-    refusal: '400 invalid_grant',
-  },
-  'the refresh grant of the token endpoint': {
-    kind: 'refreshToken',
-    genuine: () => tokens.refresh_token,
-    present: post('/token', (refresh_token) => ({ form: { grant_type: 'refresh_token', refresh_token } })),
-    refusal: '400 invalid_grant',
-    accepted: '200',
-  },
-  'the polling of a device code': {
-    kind: 'deviceCode',
-    genuine: () => deviceCode,
-    present: post('/token', (device_code) => ({ json: { device_code } })),
-    refusal: '400 invalid_grant',
-    accepted: '400 authorization_pending',
-  },
-  'the login by magic link': {
-    kind: 'magicLink',
-    genuine: () => magicLink.token,
-    present: post('/magic_link/verify', (token) => ({ json: { token } })),
-    refusal: '400 invalid_grant',
-  },
-  'the sign-in by code': {
-    kind: 'magicLinkRequest',
-    genuine: () => magicLink.request,
-    present: post('/magic_link/verify', (request) => ({ json: { request, code: magicLink.code } })),
-    refusal: '400 invalid_grant',
-    accepted: '200',
-  },
-  'a session cookie': {
-    kind: 'browserSession',
-    genuine: () => cookie,
-    present: (handle) => app.ask('GET', '/me', { cookie: `latchkey_session=${handle}`, headers: sameOrigin }),
-    refusal: '401 invalid_token',
-    accepted: '200',
-  },
-  'a key': {
-    kind: 'accessKey',
-    genuine: () => key,
-    present: (token) => app.ask('GET', '/me', { token }),
-    refusal: '401 invalid_token',
-    accepted: '200',
-  },
+  'the refresh endpoint': [
+    'refreshToken',
+    post('/refresh', (refresh_token) => ({ json: { refresh_token } })),
+  ],
+  'the refresh grant of the token endpoint': [
+    'refreshToken',
+    post('/token', (refresh_token) => ({ form: { grant_type: 'refresh_token', refresh_token } })),
+    '200',
+  ],
+  'the polling of a device code': [
+    'deviceCode',
+    post('/token', (device_code) => ({ json: { device_code } })),
+    '400 authorization_pending',
+  ],
+  'the login by magic link': ['magicLink', post('/magic_link/verify', (token) => ({ json: { token } }))],
+  'the sign-in by code': [
+    'magicLinkRequest',
+    post('/magic_link/verify', (request) => ({ json: { request, code } })),
+    '200',
+  ],
+  'a session cookie': [
+    'browserSession',
+    (handle) => app.ask('GET', '/me', { cookie: `latchkey_session=${handle}`, headers: sameOrigin }),
+    '200',
+  ],
+  'a key': ['accessKey', profileOf, '200'],
 };
 for (const { id, method, path, access } of Object.values<Endpoint>(endpoints)) {
   if (access === 'anyone' || access === 'service') continue;
   const ownPath = path.replace('/api/v1/auth', '').replace(/\{\w+\}/, 'unknown');
-  entryPoints[id] = {
-    kind: 'accessToken',
-    genuine: () => tokens.access_token,
-    present: (token) => app.ask(method.toUpperCase(), ownPath, { token }),
-    refusal: '401 invalid_token',
-    ...(id === 'getProfile' && { accepted: '200' }),
-  };
+  const present: Present = (token) => app.ask(method.toUpperCase(), ownPath, { token });
+  entryPoints[id] = id === 'getProfile' ? ['accessToken', present, '200'] : ['accessToken', present];
 }
 
 /** Wherever a token of one of these kinds is accepted, so is one of the other. */
 const bearerKinds: readonly HandleKind[] = ['accessToken', 'accessKey'];
 
 /** Invalid handles by what is wrong with them. Every other way to forge one is in the tests of handles and of parsers. */
-function impostors({ kind, genuine }: EntryPoint): [string, string][] {
-  const text = genuine();
+function impostors([kind]: EntryPoint): [string, string][] {
+  const text = genuine.get(kind)!;
   const { subject, value } = readHandle(app.ctx.keys, kind, text)!;
   const otherKinds = (Object.keys(handlePrefix) as HandleKind[]).filter(
     (other) => other !== kind && !(bearerKinds.includes(kind) && bearerKinds.includes(other)),
@@ -133,7 +111,7 @@ function impostors({ kind, genuine }: EntryPoint): [string, string][] {
 /** Requires that each handle has this outcome, needs no statement and is not repeated. */
 async function requireNoStatement(
   handles: readonly [what: string, handle: string][],
-  present: EntryPoint['present'],
+  present: Present,
   result: string,
 ): Promise<void> {
   for (const [what, handle] of handles) {
@@ -150,11 +128,13 @@ async function requireNoStatement(
 test.each(Object.entries(entryPoints))(
   '%s refuses forged and foreign handles without a statement, and looks a genuine one up',
   async (_, entryPoint) => {
-    const { present, genuine, refusal, accepted } = entryPoint;
+    const [kind, present, accepted] = entryPoint;
+    const isGrant = !['accessToken', 'accessKey', 'browserSession'].includes(kind);
+    const refusal = isGrant ? '400 invalid_grant' : '401 invalid_token';
     await requireNoStatement(impostors(entryPoint), present, refusal);
     if (accepted === undefined) return;
     const before = app.statements.length;
-    expect(outcome(await present(genuine()))).toBe(accepted);
+    expect(outcome(await present(genuine.get(kind)!))).toBe(accepted);
     expect(app.statements.length).toBeGreaterThan(before);
   },
 );
@@ -165,22 +145,15 @@ const expired = (kind: HandleKind): [string, string] => [
 ];
 
 test('an expired access token or key is refused without a database statement', () =>
-  requireNoStatement(
-    bearerKinds.map(expired),
-    (token) => app.ask('GET', '/me', { token }),
-    '401 invalid_token',
-  ));
+  requireNoStatement(bearerKinds.map(expired), profileOf, '401 invalid_token'));
 
 test('the RFC 7009 revocation endpoint answers 200 to any unknown token without a database statement', async () => {
   const revocable: readonly HandleKind[] = [...bearerKinds, 'deviceCode', 'authorizationCode'];
   const unknown = impostors(entryPoints['the refresh endpoint']!).filter(
     ([, text]) => !revocable.some((kind) => text.startsWith(handlePrefix[kind])),
   );
-  await requireNoStatement(
-    unknown,
-    post('/revoke', (token) => ({ form: { token } })),
-    '200',
-  );
+  const revoke = post('/revoke', (token) => ({ form: { token } }));
+  await requireNoStatement(unknown, revoke, '200');
 });
 
 test('introspection finds any unknown or expired token inactive, with no statement but that for the service key', async () => {

@@ -3,10 +3,11 @@
 import { tokenSet } from '@latchkey/contract/tokens';
 import { mintHandle, readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
 import { emailCodeOf } from '../../packages/server/src/sign-in/magic-links/mail.ts';
-import { addPasskey, newAuthenticator } from './account.ts';
+import { addPasskey, cookiesIn, newAuthenticator } from './account.ts';
 import type { Answer, Ask, TestApp, Tokens } from './app.ts';
 import { codeFor, redeem, redirectUri, requestOf } from './authorize.ts';
 import { addMember, createOrganization, declareService } from './services.ts';
+import { until } from './until.ts';
 
 export interface Link {
   readonly token: string;
@@ -26,6 +27,13 @@ export async function prepareDatabase(node: TestApp): Promise<string> {
 /** The rows of a query. */
 export const rowsOf = <Row = Record<string, string>>({ ctx }: TestApp, text: string): Promise<Row[]> =>
   ctx.db.single.run<Row>(text, []);
+
+/** Waits until a statement on the database of this node waits for a lock. */
+export const untilBlocked = (node: TestApp): Promise<void> => {
+  const blocked = `SELECT FROM pg_stat_activity
+    WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0`;
+  return until(async () => (await rowsOf(node, blocked)).length > 0, 'a statement that waits for a lock');
+};
 
 /** The idempotency key of the refreshes of the device's session. */
 export const retryKey = { 'Idempotency-Key': 'the same request' };
@@ -61,12 +69,6 @@ const expectStatus = (answer: Answer, status: number): Answer => {
     throw new Error(`the scene could not be prepared: ${answer.status} ${answer.text}`);
   return answer;
 };
-
-const cookiesOf = ({ headers }: Answer): string =>
-  headers
-    .getSetCookie()
-    .map((cookie) => cookie.slice(0, cookie.indexOf(';')))
-    .join('; ');
 
 /** Creates an account with one of everything. `service` is what `prepareDatabase` returns. */
 export async function prepareAccount(node: TestApp, service: string) {
@@ -149,7 +151,7 @@ export async function prepareAccount(node: TestApp, service: string) {
     /** The session of a device, with a refresh token of each generation. */
     device: { id: device.id, tokens: deviceTokens, spent, stolen },
     /** The request headers of a browser that has signed in. */
-    browser: { headers, cookie: cookiesOf(browser) },
+    browser: { headers, cookie: cookiesIn(browser).join('; ') },
     passkey,
     passkeyId: record.id as string,
     /** A key that may do everything. */

@@ -45,12 +45,13 @@ export async function signInByMail(
   return app.ask('POST', `/magic_link/verify${query}`, { ...sent, json: { token } });
 }
 
-/** The session cookie that a response sets, as the browser sends it back: `name=value`. */
-export const sessionCookieIn = ({ headers }: Answer): string =>
-  headers
-    .getSetCookie()
-    .find((cookie) => /^(__Host-)?latchkey_session=/.test(cookie))
-    ?.split(';')[0] ?? '';
+/** The cookies that a response sets, as the browser sends them back: `name=value`. */
+export const cookiesIn = ({ headers }: Answer): string[] =>
+  headers.getSetCookie().map((cookie) => cookie.split(';')[0]!);
+
+/** The session cookie that a response sets. */
+export const sessionCookieIn = (answer: Answer): string =>
+  cookiesIn(answer).find((cookie) => /^(__Host-)?latchkey_session=/.test(cookie)) ?? '';
 
 /** Signs in by mail as a page of the service does; returns the session cookie. */
 export async function cookieByMail(app: Service, email: string, cookie?: string): Promise<string> {

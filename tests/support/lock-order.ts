@@ -66,8 +66,6 @@ function complaintAbout(text: string, held: typeof noLocks): string | undefined 
   return undefined;
 }
 
-export type LockOrder = ReturnType<typeof withLockOrder>;
-
 export function withLockOrder(db: Database) {
   if (db.dialect !== 'postgres') return { db, requireKept: (): void => undefined };
   const complaints = new Set<string>();
