@@ -3,6 +3,7 @@ import { sessionList } from '@latchkey/contract/sessions';
 import { newAddress } from '#support/account.ts';
 import { onBothDatabases, type Tokens } from '#support/app.ts';
 import { decideDevice, startDevice } from '#support/devices.ts';
+import { copySession } from '#support/runs.ts';
 import { declareService } from '#support/services.ts';
 import { shared } from '#support/shared.ts';
 import { until } from '#support/until.ts';
@@ -26,37 +27,28 @@ onBothDatabases('the list of sessions', (open) => {
     await decideDevice(app, 'approve', codes, own);
     // The list shows the address that requested the device code, not the one that polled.
     const { device_code } = codes;
-    const polled = await app.ask('POST', '/token', { json: { device_code }, peer: '203.0.113.9' });
-    const { refresh_token } = polled.body;
-    expect((await app.ask('POST', '/refresh', { json: { refresh_token } })).status).toBe(200);
-
+    expect((await app.ask('POST', '/token', { json: { device_code }, peer: '203.0.113.9' })).status).toBe(
+      200,
+    );
+    const place = { ip_address: client.peer, user_agent: 'latchkey/1.0' };
+    const unnamed = { client_name: null, device_name: null, resource: null, user_agent: null };
     const { sessions, next_cursor } = await list(own);
     expect(next_cursor).toBeNull();
     expect(sessions).toMatchObject([
-      {
-        kind: 'device',
-        method: 'device_code',
-        ...asked,
-        ip_address: client.peer,
-        user_agent: 'latchkey/1.0',
-        current: false,
-      },
+      { kind: 'device', method: 'device_code', ...asked, ...place, current: false },
       {
         kind: 'browser',
         method: 'magic_link',
-        client_name: null,
-        device_name: null,
+        ...unnamed,
         scope: '*',
-        resource: null,
         ip_address: '192.0.2.1',
-        user_agent: null,
         current: true,
       },
     ]);
-    for (const session of sessions) {
-      expect(session.id).toMatch(/^ses_[\w-]+$/);
-      expect(session.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-      expect(session.last_used_at >= session.created_at).toBe(true);
+    for (const { id, created_at, last_used_at } of sessions) {
+      expect(id).toMatch(/^ses_[\w-]+$/);
+      expect(created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+      expect(last_used_at >= created_at).toBe(true);
     }
   });
 
@@ -74,5 +66,20 @@ onBothDatabases('the list of sessions', (open) => {
     app.pass(600);
     // The response does not wait for the use to be recorded.
     await until(async () => (await usedAt(body.access_token)) - after >= 600_000, 'the use to be recorded');
+  });
+
+  test('a sign-in finds the browsers of an account without reading the sessions of its devices', async () => {
+    const t = await open();
+    await t.login();
+    const { run } = t.ctx.db.single;
+    const [session] = await run<{ id: string }>('SELECT id FROM sessions', []);
+    await copySession(t, session!.id, 2_000, { kind: "'device'" });
+    await run('ANALYZE sessions', []);
+    const before = t.statements.length;
+    await t.login();
+    const isRead = (text: string) => /select "ip_address", "user_agent" from "sessions"/.test(text);
+    const explain = t.ctx.db.dialect === 'postgres' ? 'EXPLAIN' : 'EXPLAIN QUERY PLAN';
+    const plan = await run(`${explain} ${t.statements.slice(before).find(isRead)}`, ['no link']);
+    expect(JSON.stringify(plan)).toContain('browser_sessions_by_user');
   });
 });

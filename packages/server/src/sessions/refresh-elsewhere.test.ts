@@ -57,13 +57,14 @@ onBothDatabases('a refresh retry', (open) => {
     const { refresh_token } = await app.login(ada);
     const { body: second } = await refresh(app, refresh_token, first);
     const elsewhere = from('198.51.100.1', 'curl/8.0');
-    const { body: third } = await refresh(app, second.refresh_token, elsewhere);
-    expect((await refresh(app, second.refresh_token, elsewhere)).body.refresh_token).toBe(
-      third.refresh_token,
-    );
-    expect(await noticesTo(app)).toBe(0);
-    await refresh(app, second.refresh_token, first);
-    expect(await noticesTo(app)).toBe(1);
+    for (const [place, notices] of [
+      [elsewhere, 0],
+      [elsewhere, 0],
+      [first, 1],
+    ] as const) {
+      expect((await refresh(app, second.refresh_token, place)).status).toBe(200);
+      expect(await noticesTo(app)).toBe(notices);
+    }
   });
 
   test('repeated refresh retries send one notice per hour and network', async () => {

@@ -4,6 +4,7 @@ import { beforeEach, expect, test } from 'bun:test';
 import { formatCode } from '@latchkey/contract/codes';
 import { addPasskey, newAuthenticator, outcome, tokenIn } from '#support/account.ts';
 import { type Answer, type Ask, onBothDatabases, openApp, type Tokens } from '#support/app.ts';
+import { wantedKey } from '#support/keys.ts';
 import { loggedEvents } from '#support/security-log.ts';
 import { shared } from '#support/shared.ts';
 import { rateLimitRules } from '../../settings.ts';
@@ -101,14 +102,16 @@ onBothDatabases('limits', (open, dialect) => {
   test('invalid changes of an account do not count, and of 80 parallel ones exactly 60 pass', async () => {
     const ask = { token: ada.access_token, peer: freshAddress() };
     const json = { name: 'x' };
-    const refused: [string, Ask, string][] = [
-      ['/me', { json: { name: '' } }, '400 invalid_request'],
-      ['/me', { json, headers: { 'If-Match': '"stale"' } }, '412 precondition_failed'],
-      ['/passkeys/pk_none', { json }, '404 not_found'],
-      ['/passkeys/pk_AAAAAAAAAAAAAAAAAAAAAA', { json }, '404 not_found'],
+    const refused: [string, string, Ask, string][] = [
+      ['PATCH', '/me', { json: { name: '' } }, '400 invalid_request'],
+      ['PATCH', '/me', { json, headers: { 'If-Match': '"stale"' } }, '412 precondition_failed'],
+      ['PATCH', '/passkeys/pk_none', { json }, '404 not_found'],
+      ['PATCH', '/passkeys/pk_AAAAAAAAAAAAAAAAAAAAAA', { json }, '404 not_found'],
+      ['POST', '/keys', { json: { ...wantedKey, scope: 'unknown' } }, '400 invalid_scope'],
+      ['DELETE', '/keys/key_AAAAAAAAAAAAAAAAAAAAAA', {}, '404 not_found'],
     ];
-    for (const [path, wrong, expected] of Array<typeof refused>(20).fill(refused).flat())
-      expect(outcome(await t.ask('PATCH', path, { ...ask, ...wrong }))).toBe(expected);
+    for (const [method, path, wrong, expected] of Array<typeof refused>(20).fill(refused).flat())
+      expect(outcome(await t.ask(method, path, { ...ask, ...wrong }))).toBe(expected);
     const change = (_: unknown, n: number) => t.ask('PATCH', '/me', { ...ask, json: { name: `n${n}` } });
     const outcomes = (await Promise.all(Array.from({ length: 80 }, change))).map(outcome);
     const of = (one: string) => outcomes.filter((other) => other === one).length;
@@ -251,15 +254,16 @@ onBothDatabases('limits', (open, dialect) => {
     ],
     [
       'account_changes',
-      'changes of profile and passkey names together, apart from those of others',
+      'changes of profile, passkey names and keys together, apart from those of others',
       async ({ login, peer }) => {
         const other = await loginOf(freshEmail());
         const passkey = await addPasskey(t, login, newAuthenticator(t));
         const change = (path: string, { access_token: token }: Tokens, name: string) =>
-          t.ask('PATCH', path, { token, peer, json: { name } });
+          t.ask(path === '/keys' ? 'POST' : 'PATCH', path, { token, peer, json: { ...wantedKey, name } });
+        const paths = ['/me', `/passkeys/${passkey.body.id}`, '/keys'];
         return async (index) => {
           if (index === 60) expect(outcome(await change('/me', other, 'x'))).toBe('200');
-          return change(index % 2 ? '/me' : `/passkeys/${passkey.body.id}`, login, `name ${index}`);
+          return change(paths[index % 3]!, login, `name ${index}`);
         };
       },
     ],

@@ -3,7 +3,7 @@ import type { NewKey } from '@latchkey/contract/keys';
 import { mailsTo, newAddress, outcome, subjects } from '#support/account.ts';
 import { onBothDatabases, sharedNodes, type Tokens } from '#support/app.ts';
 import { createdKey, wantedKey } from '#support/keys.ts';
-import { copySession, introspected, startedRun } from '#support/runs.ts';
+import { copySession, introspected } from '#support/runs.ts';
 import { loggedEvents } from '#support/security-log.ts';
 import { declareService, ticketsDeclared } from '#support/services.ts';
 import { shared } from '#support/shared.ts';
@@ -168,31 +168,7 @@ onBothDatabases('keys', (open, dialect) => {
     expect(resources).toEqual([{ resource: tickets, service: 'Tickets' }]);
   });
 
-  test('creating and removing keys counts as a change of the account, and what fails does not', async () => {
-    const limited = await open({ settings: { LATCHKEY_RATE_LIMITS: 'account_changes=3/60' } });
-    const { access_token: token } = await limited.login();
-    const create = (changed = {}) =>
-      limited.ask('POST', '/keys', { token, json: { ...wantedKey, ...changed } });
-    const first = await create();
-    expect(first.headers.get('RateLimit')).not.toBeNull();
-    expect(outcome(await create({ scope: 'unknown' }))).toBe('400 invalid_scope');
-    expect(outcome(await limited.ask('DELETE', `/keys/${first.body.id}`, { token }))).toBe('204');
-    expect([outcome(await create()), outcome(await create())]).toEqual(['201', '429 rate_limited']);
-  });
-
   describe('a key', () => {
-    test('costs two statements, as a login and a run do', async () => {
-      const owner = await signIn();
-      const { key } = await created(owner);
-      const run = await startedRun(app, owner.access_token, { scope: 'organizations' });
-      for (const token of [owner.access_token, key, run.access_token]) {
-        await app.ask('GET', '/organizations', { token });
-        const before = app.statements.length;
-        await app.ask('GET', '/organizations', { token });
-        expect(app.statements.slice(before)).toHaveLength(2);
-      }
-    });
-
     test('outlives the session that made it, and ends at its own end, whatever the lifetimes of sessions are', async () => {
       const email = newAddress();
       const owner = await app.login(email);

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { newAddress, outcome } from '#support/account.ts';
-import { onBothDatabases } from '#support/app.ts';
+import { onBothDatabases, type Tokens } from '#support/app.ts';
+import { appLogin, redirectUri } from '#support/authorize.ts';
 import { copySession, exchange, introspected, refreshRun, runScene, startedRun } from '#support/runs.ts';
 import { loggedEvents } from '#support/security-log.ts';
-import { basic, changeService, declareService } from '#support/services.ts';
+import { basic, changeService, declareService, type TestService } from '#support/services.ts';
 import { rotateServiceKey } from '../../services/service-keys.ts';
 import { revokeService } from '../ending.ts';
 
@@ -99,37 +100,47 @@ onBothDatabases('the life of a run', (open, dialect) => {
   });
 
   describe('refreshing', () => {
-    test('needs the key of its service, and a wrong one spends and ends nothing', async () => {
-      const login = await app.login(newAddress());
-      const started = await run(login.access_token, { by: agents.authorization, scope });
-      const { refresh_token: token } = started;
-      const plain = await declareService(app.ctx, { name: 'Plain' });
-      const asJson = { json: { refresh_token: token } };
-      for (let round = 0; round < 2; round++) {
-        for (const [by, refusal] of [
-          [undefined, '401 invalid_client'],
-          [`${agents.authorization}x`, '401 invalid_client'],
-          [`Bearer ${login.access_token}`, '401 invalid_client'],
-          [builds.authorization, '400 invalid_grant'],
-          [plain.authorization, '400 invalid_grant'],
-        ] as const)
-          expect([by, outcome(await refreshRun(app, token, by))]).toEqual([by, refusal]);
-        for (const answer of [
-          await app.ask('POST', '/refresh', asJson),
-          await refreshRun(app, token, undefined, { scope: 'email' }),
-        ])
-          expect(outcome(answer)).toBe('401 invalid_client');
-        // The second round presents a token that was spent long ago, with a wrong key: still no theft.
-        if (round === 0) {
-          expect((await refreshRun(app, token, agents.authorization)).status).toBe(200);
-          app.pass(60);
-        }
-      }
-      expect(await isActive(started.access_token)).toBe(true);
-      expect(outcome(await refreshRun(app, token, agents.authorization))).toBe('400 invalid_grant');
-      expect(await isActive(started.access_token)).toBe(false);
-      expect(await loggedEvents(app, login, 'refresh_theft')).toHaveLength(1);
-    });
+    test.each<[string, string, (owner: Tokens, service: TestService) => Promise<Tokens>]>([
+      [
+        'a run',
+        '401 invalid_client',
+        (owner, { authorization: by }) => run(owner.access_token, { by, scope }),
+      ],
+      ['an application', '400 invalid_grant', (owner, service) => appLogin(app, owner, service)],
+    ])(
+      'that of %s needs the key of its service: others, who get %s without one, spend and end nothing, and prove no theft',
+      async (_, unnamed, start) => {
+        const declare = () => declareService(app.ctx, { rights: ['delegate'], redirectUris: [redirectUri] });
+        const [service, other, plain] = [await declare(), await declare(), await declareService(app.ctx)];
+        const owner = await app.login(newAddress());
+        const { access_token, refresh_token: token } = await start(owner, service);
+        const { id: client_id, authorization } = service;
+        const client_secret = `lk_sk_${'A'.repeat(43)}`;
+        const refresh = async (by?: string, more?: Record<string, string>) =>
+          outcome(await refreshRun(app, token, by, more));
+        const requireRefused = async () => {
+          for (const more of [{}, { client_id }, { scope: 'email' }])
+            expect([more, await refresh(undefined, more)]).toEqual([more, unnamed]);
+          expect(await refresh(`Bearer ${owner.access_token}`)).toBe(unnamed);
+          expect(outcome(await app.ask('POST', '/refresh', { json: { refresh_token: token } }))).toBe(
+            unnamed,
+          );
+          for (const by of [other, plain]) expect(await refresh(by.authorization)).toBe('400 invalid_grant');
+          for (const by of [`${authorization}x`, basic(`${client_id}:${client_secret}`)])
+            expect(await refresh(by)).toBe('401 invalid_client');
+          expect(await refresh(undefined, { client_id, client_secret })).toBe('400 invalid_client');
+        };
+        await requireRefused();
+        expect(await refresh(authorization)).toBe('200');
+        // Now it was spent long ago.
+        app.pass(60);
+        await requireRefused();
+        expect(await isActive(access_token)).toBe(true);
+        expect(await refresh(authorization)).toBe('400 invalid_grant');
+        expect(await isActive(access_token)).toBe(false);
+        expect(await loggedEvents(app, owner, 'refresh_theft')).toHaveLength(1);
+      },
+    );
 
     test('takes either secret of the service, and the right to delegate, without which nothing is lost', async () => {
       const login = await app.login(newAddress());

@@ -206,7 +206,7 @@ onBothDatabases('authorization requests', (open, dialect) => {
     await withRedirectUris(redirectUri);
   });
 
-  test('a service with a key is approved again while a session of it with as much lives, unless it asks for consent', async () => {
+  test('a service with a key is approved again while a session of it with as much lives, unless it asks for consent, and a trusted one at once; that needs no recent sign-in', async () => {
     const own = await app.login('again@example.com');
     const redirectUris = [redirectUri, 'http://127.0.0.1/callback'];
     const trusting = await declareService(app.ctx, { redirectUris });
@@ -217,8 +217,11 @@ onBothDatabases('authorization requests', (open, dialect) => {
     app.pass(901);
     expect(await approval()).toBe('given');
     expect(await approval({ scope: 'email profile' })).toBe('given');
-    const answer = await asBrowser(app, own, 'approve', requestOf(trusting.id));
-    expect(answer.body.redirect).toContain('code=lk_ac_');
+    const whole = requestOf(trusted.id, { scope: undefined });
+    const { body } = await asBrowser(app, own, 'verify', whole);
+    expect(body).toMatchObject({ approval: 'given', scope: '*', sign_in_needed: false });
+    for (const request of [requestOf(trusting.id), { ...whole, scope: '*' }])
+      expect(responseIn(await asBrowser(app, own, 'approve', request))['code']).toStartWith('lk_ac_');
     expect(await approval({ scope: 'profile openid' })).toBe('needed');
     expect(await approval({ prompt: 'consent' })).toBe('needed');
     expect(await approval({ redirect_uri: 'http://127.0.0.1/callback' })).toBe('needed');
@@ -311,31 +314,6 @@ onBothDatabases('authorization requests', (open, dialect) => {
     tokens = await app.login();
     await verify(request);
     expect(fetches).toBe(2);
-  });
-
-  test("an application's session is refreshed by its own client only; nothing is spent by others, and only it can prove a theft, which ends the session", async () => {
-    const { refresh_token, access_token } = await appLogin(app, tokens, service);
-    const other = await declareService(app.ctx, { redirectUris: [redirectUri] });
-    const refresh = (headers: Record<string, string>, more: Record<string, string> = {}) =>
-      app.ask('POST', '/token', { headers, form: { grant_type: 'refresh_token', refresh_token, ...more } });
-    const wrong = `lk_sk_${'A'.repeat(43)}`;
-    const refused = [
-      await refresh({}),
-      await refresh({}, { client_id: service.id }),
-      await refresh({ Authorization: other.authorization }),
-      await app.ask('POST', '/refresh', { json: { refresh_token } }),
-      await refresh({ Authorization: `Basic ${btoa(`${service.id}:${wrong}`)}` }),
-      await refresh({}, { client_id: service.id, client_secret: wrong }),
-    ];
-    const keys = ['401 invalid_client', '400 invalid_client'];
-    expect(refused.map(outcome)).toEqual([...Array(4).fill('400 invalid_grant'), ...keys]);
-    expect((await refresh({ Authorization: service.authorization })).status).toBe(200);
-    // Another client that shows it later is not the thief.
-    app.pass(11);
-    await refresh({ Authorization: other.authorization });
-    expect(await isLive(app, { access_token })).toBe(true);
-    expect(outcome(await refresh({ Authorization: service.authorization }))).toBe('400 invalid_grant');
-    expect(await isLive(app, { access_token })).toBe(false);
   });
 
   test('revoking a service ends its sessions, also of codes redeemed meanwhile; taking away a redirect URI ends none', async () => {

@@ -107,10 +107,9 @@ onBothDatabases('the authorization code grant', (open) => {
     }
   });
 
-  test('a code that is 60 seconds old, forged, cut or foreign is refused', async () => {
+  test('a code is good for 60 seconds, and neither cut, extended nor in the place of another token', async () => {
     const [late, code] = [await publicCode(), await publicCode()];
-    const foreign = [tokens.access_token, code.replace('lk_ac_', 'lk_dc_')];
-    for (const forged of [code.slice(0, -1), `${code}x`, ...foreign])
+    for (const forged of [code.slice(0, -1), `${code}x`, tokens.access_token])
       expect(outcome(await redeem(app, forged, asPublic))).toBe(refused);
     app.pass(59);
     expect((await redeem(app, code, asPublic)).status).toBe(200);

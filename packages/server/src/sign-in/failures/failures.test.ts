@@ -150,12 +150,9 @@ onBothDatabases('failed sign-ins', (open) => {
   });
 });
 
-test('an event stops growing at its maximum count, and is found without reading the others of the account', async () => {
+test('an event stops growing at its maximum count', async () => {
   const t = await openApp('sqlite');
   const ada = await t.login();
   for (let n = 0; n <= maxFailuresCounted; n++) await enterUserCode(t, ada, '10.0.0.1');
   expect(await detailsOf(t, ada)).toMatchObject([{ count: maxFailuresCounted }]);
-  const text = t.statements.find((statement) => statement.includes('"once" in'))!;
-  const plan = await t.ctx.db.read.run<{ detail: string }>(`EXPLAIN QUERY PLAN ${text}`, ['usr_a', '[]']);
-  expect(plan[0]!.detail).toMatch(/^SEARCH events USING INDEX events_once \(user_id=\? AND once=\?\)/);
 });

@@ -3,9 +3,7 @@ import { formatCode } from '@latchkey/contract/codes';
 import { openApp } from '#support/app.ts';
 import { readHandle } from '../../platform/crypto/handle.ts';
 import { generateKey, parseKeyRing } from '../../platform/crypto/primitives.ts';
-import { writerFor } from '../../platform/mail/compose.ts';
-import { readConfig } from '../../settings.ts';
-import { emailCodeOf, signInMessage } from './mail.ts';
+import { emailCodeOf } from './mail.ts';
 
 const codePattern = /^\d{4}-\d{4}$/;
 
@@ -36,22 +34,6 @@ test('text and HTML have the same link and code, each on a line of its own, the 
   expect(formatCode(emailCodeOf(keys.signing, linkId))).toBe(code);
   expect(formatCode(emailCodeOf(parseKeyRing(generateKey()).signing, linkId))).not.toBe(code);
   expect(token).not.toContain(code.replace('-', ''));
-});
-
-test.each([
-  [30, '1 minute'],
-  [60, '1 minute'],
-  [900, '15 minutes'],
-  [86_400, '1440 minutes'],
-])('a lifetime of %i s reads as %s', (seconds, words) => {
-  const { text, html } = signInMessage(
-    writerFor(readConfig({}).product, undefined),
-    'https://a.example/x',
-    '1234-5678',
-    { created_at: 0, expires_at: seconds * 1000, ip_address: null, user_agent: null },
-  );
-  expect(text).toContain(`within ${words}.`);
-  expect(html).toContain(`within ${words}.`);
 });
 
 const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:143.0) Gecko/20100101 Firefox/143.0';

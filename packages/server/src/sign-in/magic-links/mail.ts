@@ -36,7 +36,7 @@ const factsOf = (
 };
 
 /** Composes a sign-in mail. Its plain text has the link and the code each on a line of their own. */
-export function signInMessage(writer: Writer, link: string, code: string, request: MailRequest): Message {
+function signInMessage(writer: Writer, link: string, code: string, request: MailRequest): Message {
   const { fill, language, texts } = writer;
   const { openLink, enterCode, once, notYou, preheader } = texts.signIn;
   const action = fill(texts.signIn.subject);

@@ -231,15 +231,6 @@ onBothDatabases('OpenID Connect', (open) => {
       expect(await ask('approve', await signInAgain())).toBe(401);
     });
 
-  test('a trusted service is given its approval, without a recent sign-in', async () => {
-    const trusted = await newClient({ isTrusted: true });
-    app.pass(3_600);
-    const request = requestOf(trusted.id, { scope: undefined });
-    const { body } = await asBrowser(app, tokens, 'verify', request);
-    expect(body).toMatchObject({ approval: 'given', scope: '*', sign_in_needed: false });
-    expect((await asBrowser(app, tokens, 'approve', { ...request, scope: '*' })).status).toBe(200);
-  });
-
   test('id_token_hint, expired or not, lets only its own user approve', async () => {
     const { id_token: id_token_hint = '' } = await openid('openid');
     app.pass(400);

@@ -29,7 +29,3 @@ test('a replaced key is never published again, in whatever order later keys star
   expect(sequences(signingCandidates(outOfOrder, 10))).toEqual([3, 1]);
   expect(sequences(publishedKeys(outOfOrder, 10 + overlap))).toEqual([3]);
 });
-
-test('without keys nothing is published and nothing signs', () => {
-  expect([publishedKeys([], 0), signingCandidates([], 0)]).toEqual([[], []]);
-});
