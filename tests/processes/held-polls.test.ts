@@ -4,6 +4,8 @@
 import { expect, test } from 'bun:test';
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { type DeviceCodes, decideDevice, pollDevice, startDevice } from '#support/devices.ts';
+import type { Access } from '#support/driver.ts';
 import { isLong } from '#support/long.ts';
 import { startPostgres } from '#support/postgres.ts';
 import { startService, type TestService } from '#support/service.ts';
@@ -15,7 +17,7 @@ import { createLogger } from '../../packages/server/src/platform/telemetry/log.t
 const many = isLong ? 5_000 : 500;
 
 /** Sends a poll over a connection of its own, or its head and so much of its body. Resolves when it is sent. */
-async function hold({ url }: TestService, device_code: string, length?: number) {
+async function hold({ url }: TestService, { device_code }: DeviceCodes, length?: number) {
   const body = JSON.stringify({ device_code });
   const head = [
     'POST /api/v1/auth/token HTTP/1.1',
@@ -37,20 +39,11 @@ async function hold({ url }: TestService, device_code: string, length?: number) 
   return { socket, answer, rest: body.slice(length ?? body.length) };
 }
 
-interface Started {
-  readonly device_code: string;
-  readonly user_code: string;
+/** Approves a device, which then gets its tokens. */
+async function signInDevice(service: TestService, person: Access, device: DeviceCodes): Promise<void> {
+  expect((await decideDevice(service, 'approve', device, person)).status).toBe(204);
+  expect((await pollDevice(service, device)).status).toBe(200);
 }
-
-const start = async ({ ask }: TestService): Promise<Started> => (await ask('POST', '/device')).body;
-
-async function approve({ ask }: TestService, token: string, { user_code }: Started): Promise<void> {
-  const { status } = await ask('POST', '/device/approve', { token, json: { user_code } });
-  expect(status).toBe(204);
-}
-
-const poll = ({ ask }: TestService, { device_code }: Started) =>
-  ask('POST', '/token', { json: { device_code } });
 
 /**
  * Waits until so many polls are held, or have been. The row of a device says when its poll will be answered, from before it waits until it
@@ -69,15 +62,14 @@ async function untilHeld({ env }: TestService, count: number, orHaveBeen = false
 
 test('a node that is killed leaves nothing behind that keeps its device from signing in', async () => {
   const databaseUrl = await (await startPostgres()).createDatabase();
-  const [killed, other] = await Promise.all([1, 2].map(() => startService({ databaseUrl })));
-  const browser = await other!.login('ada@example.com');
-  const device = await start(killed!);
-  await hold(killed!, device.device_code);
-  await untilHeld(killed!, 1);
-  await killed!.kill();
-  await approve(other!, browser.access_token, device);
-  expect((await poll(other!, device)).status).toBe(200);
-  await other!.stop();
+  const [killed, other] = await Promise.all([startService({ databaseUrl }), startService({ databaseUrl })]);
+  const person = await other.login();
+  const device = await startDevice(killed);
+  await hold(killed, device);
+  await untilHeld(killed, 1);
+  await killed.kill();
+  await signInDevice(other, person, device);
+  await other.stop();
 });
 
 const service = shared(() => startService());
@@ -85,14 +77,12 @@ const service = shared(() => startService());
 test.each(['end', 'destroy', 'resetAndDestroy'] as const)(
   'a held poll whose client closes its connection (%s) redeems nothing',
   async (close) => {
-    const { access_token: token } = await service.login(`${close}@example.com`);
-    const device = await start(service);
-    const { socket } = await hold(service, device.device_code);
+    const device = await startDevice(service);
+    const { socket } = await hold(service, device);
     await untilHeld(service, 1);
     socket[close]();
     await untilHeld(service, 0);
-    await approve(service, token, device);
-    expect((await poll(service, device)).status).toBe(200);
+    await signInDevice(service, await service.login(), device);
   },
 );
 
@@ -103,8 +93,8 @@ test(`${many} held polls are all answered when the service stops`, async () => {
     while (done.length < many) done.push(...(await Promise.all(Array.from({ length: 100 }, work))));
     return done;
   };
-  const devices = await inTurn(() => start(service));
-  const held = await inTurn(() => hold(service, devices.pop()!.device_code));
+  const devices = await inTurn(() => startDevice(service));
+  const held = await inTurn(() => hold(service, devices.pop()!));
   // On a slow machine the first ones have waited long enough before the last one comes.
   await untilHeld(service, many, true);
   const stopped = service.stop();
@@ -117,9 +107,9 @@ test(`${many} held polls are all answered when the service stops`, async () => {
 
 test('a request that is still arriving when the service stops is answered before it ends', async () => {
   const service = await startService();
-  const { socket, answer, rest } = await hold(service, (await start(service)).device_code, 5);
+  const { socket, answer, rest } = await hold(service, await startDevice(service), 5);
   // Whatever the service reads after this, it has read the beginning of the other one before.
-  await start(service);
+  await startDevice(service);
   const stopped = service.stop();
   const isDraining = () => service.logs().some((line) => line.includes('"msg":"draining"'));
   await until(isDraining, 'the service to stop');
