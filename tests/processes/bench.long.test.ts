@@ -5,10 +5,7 @@ import { newDatabase } from '#support/new-database.ts';
 import { fillInBulk } from '../../bench/support/bulk.ts';
 import { type Requests, requireExpected, withTokens } from '../../bench/support/load.ts';
 import { type Finding, verdictOf } from '../../bench/support/report.ts';
-import type { Sample } from '../../bench/support/rounds.ts';
 import { emailAt, fillStore, unspentTokensOf, userHandleAt, userIdAt } from '../../bench/support/store.ts';
-import { kinds } from '../../bench/table/kinds.ts';
-import { type Row, reachesTargets } from '../../bench/table/markdown.ts';
 import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/primitives.ts';
 import { openDatabase } from '../../packages/server/src/platform/database/database.ts';
 import type { Database } from '../../packages/server/src/platform/database/executor.ts';
@@ -49,30 +46,6 @@ test.each<[number, Finding['promise'], number, string]>([
   'a value of %d is, for the promise %j and others at work for %d: %s',
   (value, promise, othersShare, verdict) => {
     expect(verdictOf({ what: 'something', details: [], value, promise, othersShare })).toBe(verdict as never);
-  },
-);
-
-test.each([
-  [225, 0, true],
-  [226, 0, false],
-  [225, 0.5, false],
-])(
-  'with %d requests of Better Auth, and others at work for %d, targets are reached: %p',
-  (rate, othersShare, isReached) => {
-    const sample = (rate: number, micros: number): Sample => ({
-      ...{ count: rate, seconds: 1, cpuSeconds: (rate * micros) / 1e6, p50Ms: 1, p99Ms: 2, p999Ms: 3 },
-    });
-    const row: Row = {
-      kind: kinds.find(({ name }) => name === 'POST /device')!,
-      dialect: 'sqlite',
-      samples: new Map([
-        ['service', [sample(900, 100), sample(900, 100)]],
-        ['floor', [sample(1000, 90), sample(1000, 90)]],
-        ['better-auth', [sample(rate, 1000)]],
-      ]),
-      othersShare,
-    };
-    expect(reachesTargets(row)).toBe(isReached);
   },
 );
 

@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { proxyTo } from '#support/cli.ts';
 import { examples, startExample } from '#support/example.ts';
 import { codeBlocks, exampleText } from '#support/guides.ts';
 import { request } from '#support/http.ts';
@@ -24,18 +25,9 @@ let serviceKey: string;
 let isUnavailable = false;
 
 /** Passes introspection on to the service unless that is to be unavailable. */
-const latchkey = Bun.serve({
-  port: 0,
-  hostname: '127.0.0.1',
-  fetch: async (request) => {
-    if (isUnavailable) return new Response('out of order', { status: 503, headers: { 'Retry-After': '7' } });
-    return fetch(service.url + new URL(request.url).pathname, {
-      method: request.method,
-      headers: request.headers,
-      body: await request.text(),
-    });
-  },
-});
+const latchkey = proxyTo(service, (_, __, forward) =>
+  isUnavailable ? new Response('out of order', { status: 503, headers: { 'Retry-After': '7' } }) : forward(),
+);
 
 beforeAll(async () => {
   mkdirSync(directory, { recursive: true });
@@ -60,7 +52,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
-  latchkey.stop(true);
+  await latchkey.stop();
 });
 
 test(`the guide begins with a whole service of at most ${maxGuideLines} lines, and every other text in it is a part of an example`, async () => {
@@ -91,7 +83,7 @@ async function deviceToken(scope?: string): Promise<string> {
 /** Each kind of decision of the guard, as a client of this program sees it. `packages/client/src/guard.test.ts` has all of them. */
 async function expectGuarded(command: readonly string[]): Promise<void> {
   const { url, stop } = await startExample(command, {
-    LATCHKEY_SERVER: latchkey.url.origin,
+    LATCHKEY_SERVER: latchkey.url,
     SERVICE_KEY: serviceKey,
   });
   const ask = (method: string, path: string, token?: string) =>

@@ -4,8 +4,6 @@ import { spawn } from './cleanup.ts';
 import type { Home } from './cli.ts';
 import { until } from './until.ts';
 
-export const terminalColumns = 100;
-
 export type Terminal = ReturnType<typeof openTerminal>;
 
 /** Runs a command in a terminal of its own, in this home. */
@@ -13,7 +11,7 @@ export function openTerminal(
   home: Home,
   command: readonly string[],
   env: Readonly<Record<string, string>> = {},
-  columns = terminalColumns,
+  columns = 100,
 ) {
   let text = '';
   const decoder = new TextDecoder();
