@@ -3,10 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { JSONWebKeySet } from 'jose';
 import { sameOrigin } from '#support/account.ts';
-import { newPage } from '#support/browser.ts';
 import { codeBlocks, exampleText, openTerminal, readerOf, startBlock } from '#support/guides.ts';
-import { codeIn, mailTo } from '#support/http.ts';
-import { button, headed, newAddress, phone } from '#support/people.ts';
 import { reservePort } from '#support/reserved-port.ts';
 import { runOperator, startService } from '#support/service.ts';
 import { shared } from '#support/shared.ts';
@@ -127,25 +124,6 @@ test('the guide registers an application and starts it, and shows parts of the e
   const { url } = await visitor.visit(home);
   expect((await visitor.visit(await decide(new URL(url), 'approve'))).text).toContain(userId);
   await Promise.all([stop(), terminal.close()]);
-});
-
-test('a person signs in at an application in a browser, and out again', async () => {
-  const { address } = parties.get('openid-client')!;
-  const page = await newPage(phone);
-  const person = newAddress();
-  await page.goto(`${address}/login`);
-  await page.getByLabel('Email address').fill(person);
-  await button(page, 'Email me a link').click();
-  await page.getByLabel('Code from the email').fill(codeIn(await mailTo(service.url, person)));
-  await button(page, 'Sign in').click();
-  await headed(page, 'Let openid-client use your Latchkey account?');
-  await page.locator('#approve[aria-disabled=false]').click();
-  await page.getByText('"sub":"usr_').waitFor();
-  await page.goto(`${address}/logout`);
-  await headed(page, 'Sign out of Latchkey?');
-  await button(page, 'Sign out').click();
-  await page.waitForURL(/\/login/);
-  await page.getByText('A program is waiting for you to sign in').waitFor();
 });
 
 // Waits until each library reads the keys again.
