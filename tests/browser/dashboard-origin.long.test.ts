@@ -36,7 +36,6 @@ beforeAll(async () => {
   const [, register = '', serve = ''] = await codeBlocks(document, 'sh');
   const terminal = openTerminal(home, {});
   expect((await terminal.run(register)).code).toBe(0);
-  await terminal.close();
   const isReady = () => fetch(sameSite).then(({ ok }) => ok);
   stop = await startBlock(home, serve, { PORT: String(port) }, isReady);
 });

@@ -1,6 +1,6 @@
 // The commands of the README do what it says.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import { loginAs } from '#support/cli.ts';
 import { codeBlocks, openTerminal, readerOf, runWell, type Terminal } from '#support/guides.ts';
 import { linesIn, startService } from '#support/service.ts';
@@ -16,7 +16,6 @@ beforeAll(async () => {
   terminal = openTerminal(home, { 'localhost:8787': new URL(service.url).host });
   expect((await loginAs(home, service.url, email)).code).toBe(0);
 });
-afterAll(() => terminal.close());
 
 /** The object on the last line that a block prints. */
 const lastOf = (output: string) => JSON.parse(linesIn(output).at(-1) ?? '');

@@ -1,8 +1,8 @@
-// `latchkey login` in a real terminal, with a real browser.
+// `latchkey login` and what else asks in a real terminal. With a browser that comes back: browser-login.test.ts.
 
 import { expect, test } from 'bun:test';
-import { newPage } from '#support/browser.ts';
 import {
+  decide,
   deviceLogin,
   type Home,
   latchkey,
@@ -13,7 +13,6 @@ import {
   storeLogin,
 } from '#support/cli.ts';
 import { service } from '#support/common-service.ts';
-import { mailTo } from '#support/http.ts';
 import { refuses, responds } from '#support/responses.ts';
 import { serverProgram } from '#support/service.ts';
 import { openTerminal, type Terminal } from '#support/terminal.ts';
@@ -25,28 +24,16 @@ const inTerminal = (
   columns?: number,
 ): Terminal => openTerminal(home, [program, ...args], { LATCHKEY_SERVER: service.url, ...env }, columns);
 
-test('a login in a terminal is approved in a browser that shows the same code', async () => {
+test('a login in a terminal shows its code in the link and beside it, counts down, and ends with the approval', async () => {
   const home = newHome();
   // A phone has as few columns.
-  const terminal = inTerminal(home, ['login', '--device-name', 'workshop'], {}, 34);
-  const [, link = ''] = await terminal.shows(/^\S*?(http\S+user_code=[A-Z-]+)/m);
+  const terminal = inTerminal(home, ['login'], {}, 34);
+  const [, inLink] = await terminal.shows(/^\S*?http\S+user_code=([A-Z-]+)/m);
   const [, code = ''] = await terminal.shows(/^\S*?([A-Z]{4}-[A-Z]{4})\S*\r$/m);
   await terminal.shows(/Waiting for your approval \([5-9]:[0-5]\d\)/);
 
-  const page = await newPage();
-  await page.goto(link);
-  await page.waitForURL(/\/login\?next=/);
-  await page.getByLabel('Email address').fill('workshop@example.com');
-  await page.getByRole('button', { name: 'Email me a link' }).click();
-  await page.getByRole('heading', { name: 'Check your email' }).waitFor();
-  const { text } = await mailTo(service.url, 'workshop@example.com');
-  await page.goto(/^http\S+#token=\S+$/m.exec(text)?.[0] ?? '');
-  await page.getByRole('button', { name: 'Sign in as workshop@example.com' }).click();
-  await page.getByRole('heading', { name: 'Let this device sign in as you?' }).waitFor();
-  expect(await page.locator('#shown-code').innerText()).toBe(code);
-  expect(await page.locator('#device-name').innerText()).toContain('workshop');
-  await page.getByRole('button', { name: 'Approve' }).click();
-
+  expect(inLink).toBe(code);
+  await decide(service.url, code, 'workshop@example.com');
   expect(await terminal.exited).toBe(0);
   expect(terminal.screen()).toEndWith(`Signed in to ${service.url} as workshop@example.com.\r\n`);
   const whoami = await latchkey(home, 'whoami', '--json', '--server', service.url);

@@ -78,7 +78,6 @@ test('people of Better Auth come along with their organizations, and only those 
   ]);
   expect(await listed('@better')).toEqual(['ada@better.example', 'bob@better.example']);
   expect(await run(people)).toContain('\n0 created, 0 completed, 2 unchanged, 0 refused.');
-  await terminal.close();
 });
 
 test('people of Auth0 come along once each, and only those with a confirmed address', async () => {
@@ -100,5 +99,4 @@ test('people of Auth0 come along once each, and only those with a confirmed addr
   expect((await account('ada@auth0.example')).name).toBe('Ada Lovelace');
   expect((await account('bob@auth0.example')).name).not.toContain('@');
   expect(await listed('@auth0')).toEqual(['ada@auth0.example', 'bob@auth0.example']);
-  await terminal.close();
 });

@@ -35,20 +35,13 @@ async function newReader() {
     'localhost:8787': new URL(service.url).host,
     'localhost:3000': `localhost:${port}`,
   });
-  const stops: (() => Promise<void>)[] = [];
   const isReady = () => fetch(`${projects}/projects`).then(({ status }) => status === 401);
   return {
     service,
     home,
     terminal,
-    /** Starts a block that serves on port 3000, until the reader leaves. */
-    serve: async (block: string) => {
-      stops.push(await startBlock(home, block, { PORT: String(port) }, isReady));
-    },
-    close: async () => {
-      await Promise.all([...stops.map((stop) => stop()), terminal.close()]);
-      await service.stop();
-    },
+    /** Starts a block that serves on port 3000, until the test ends. */
+    serve: (block: string) => startBlock(home, block, { PORT: String(port) }, isReady),
   };
 }
 

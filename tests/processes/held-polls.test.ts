@@ -69,7 +69,6 @@ test('a node that is killed leaves nothing behind that keeps its device from sig
   await untilHeld(killed, 1);
   await killed.kill();
   await signInDevice(other, person, device);
-  await other.stop();
 });
 
 const service = shared(() => startService());

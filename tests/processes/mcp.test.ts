@@ -38,7 +38,6 @@ beforeAll(async () => {
   const [commands = ''] = await codeBlocks('docs/mcp.md', 'sh');
   const terminal = openTerminal(readerOf(service), { 'http://localhost:3000/mcp': resource });
   const serviceKey = (await terminal.run(commands)).output.trim().split('\n').at(-1)!;
-  await terminal.close();
   registeredId = await register('desk', redirectUri);
   server = await startExample(
     [process.execPath, join(examples, 'mcp.ts')],

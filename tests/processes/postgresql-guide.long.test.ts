@@ -48,23 +48,20 @@ const reader = fresh(async () => {
   };
   const home = checkoutHome();
   const terminal = openTerminal(home, replacements);
-  const stops: (() => Promise<void>)[] = [];
   const close = async () => {
-    await Promise.all([...stops.map((stop) => stop()), terminal.close()]);
     await admin.unsafe(`DROP DATABASE ${name} WITH (FORCE)`);
     await admin.unsafe(`DROP ROLE ${name}`);
     await admin.end();
   };
-  return { home, terminal, replacements, stops, close };
+  return { home, terminal, replacements, close };
 });
 
-/** Starts a node with the block of the guide, and resolves with its address. */
-async function startNode(block: string): Promise<string> {
+/** Starts a node with the block of the guide. */
+async function startNode(block: string) {
   const text = replaced(block, reader.replacements);
   const url = `http://localhost:${/PORT=(\d+)/.exec(text)?.[1]}`;
   const stop = await startBlock(reader.home, text, {}, async () => (await fetch(`${url}/readyz`)).ok);
-  reader.stops.push(stop);
-  return url;
+  return { url, stop };
 }
 
 const run = (block: string) => runWell(reader.terminal, block);
@@ -75,7 +72,7 @@ const signIn = async (url: string, block: string): Promise<string> =>
 test('two nodes share a database: a token of one works at the other, and is refused there once revoked', async () => {
   expect([more, moreSql]).toEqual([[], []]);
   await run(settings);
-  const [url = ''] = await Promise.all([startNode(first), startNode(second)]);
+  const [{ url }] = await Promise.all([startNode(first), startNode(second)]);
   expect(await signIn(url, use)).toMatch(/^HTTP\/1\.1 200 /m);
   expect(await run(afterwards)).toMatch(/^HTTP\/1\.1 401 /m);
   expect(await run(check)).toContain('2 processes may open');
@@ -84,9 +81,9 @@ test('two nodes share a database: a token of one works at the other, and is refu
 test('a service on SQLite moves to PostgreSQL without ending a session', async () => {
   const onSqlite = first.replace(' --env-file latchkey.env', '');
   expect(onSqlite).not.toBe(first);
-  const url = await startNode(onSqlite);
+  const { url, stop } = await startNode(onSqlite);
   await signIn(url, `npx latchkey login --server ${url}`);
-  await reader.stops.pop()?.();
+  await stop();
   expect(await run(move)).toContain('Copied 1 account and everything else to postgres:');
   await startNode(first);
   expect(await run(look)).toContain('<ada@example.com>');

@@ -61,10 +61,7 @@ beforeAll(async () => {
   });
 });
 
-afterAll(async () => {
-  await terminal.close();
-  await tickets.stop();
-});
+afterAll(() => tickets.stop());
 
 test('the guide has no other blocks', () => {
   expect([more, moreWorkflows]).toEqual([[], []]);
@@ -203,12 +200,8 @@ test.each([
 
 test('a run reads from a cloud that trusts Latchkey, and an access token does not', async () => {
   const url = `http://localhost:${cloudPort}/objects`;
-  const stop = await startBlock(
-    home,
-    startCloud,
-    { PORT: String(cloudPort) },
-    async () => (await fetch(url)).status === 401,
-  );
+  const isReady = async () => (await fetch(url)).status === 401;
+  await startBlock(home, startCloud, { PORT: String(cloudPort) }, isReady);
   const { code, output } = await terminal.run(useCloud);
   expect([code, JSON.parse(output)]).toEqual([
     0,
@@ -216,5 +209,4 @@ test('a run reads from a cloud that trusts Latchkey, and an access token does no
   ]);
   const { access_token } = await service.login(email);
   expect((await fetch(url, { headers: { Authorization: `Bearer ${access_token}` } })).status).toBe(401);
-  await stop();
 });

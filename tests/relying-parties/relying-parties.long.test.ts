@@ -119,11 +119,10 @@ test('the guide registers an application and starts it, and shows parts of the e
   await terminal.run(register);
   const home = `http://127.0.0.1:${reservePort()}/`;
   const isReady = () => fetch(home, { redirect: 'manual' }).then(({ status }) => status === 302);
-  const stop = await startBlock(reader, start, { PORT: new URL(home).port }, isReady);
+  await startBlock(reader, start, { PORT: new URL(home).port }, isReady);
   const visitor = newVisitor(service.url);
   const { url } = await visitor.visit(home);
   expect((await visitor.visit(await decide(new URL(url), 'approve'))).text).toContain(userId);
-  await Promise.all([stop(), terminal.close()]);
 });
 
 // Waits until each library reads the keys again.

@@ -3,7 +3,7 @@
 import { expect } from 'bun:test';
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { end, spawn } from './cleanup.ts';
+import { spawn } from './cleanup.ts';
 import { addNpx, approving, type Home, newHome } from './cli.ts';
 import { reservePort } from './reserved-port.ts';
 import { launch, type TestService, temporaryDirectory, untilReady } from './service.ts';
@@ -43,7 +43,7 @@ export const readerOf = (service: TestService, env: Readonly<Record<string, stri
 /** Parts of a block that a test replaces, such as `{ 'localhost:8787': 'localhost:4711' }`. */
 export type Replacements = Readonly<Record<string, string>>;
 
-/** A shell that keeps its variables from one block of commands to the next. */
+/** A shell that keeps its variables from one block of commands to the next, until its test ends. */
 export type Terminal = ReturnType<typeof openTerminal>;
 
 /** Opens a terminal in a home. */
@@ -79,7 +79,6 @@ export function openTerminal(home: Home, replacements: Replacements) {
       );
       return { code: Number(readFileSync(code, 'utf8')), output };
     },
-    close: () => end(child),
   };
 }
 
@@ -123,10 +122,8 @@ export async function followInstalling(
   const installed = await terminal.run(blocks.find((block) => install.test(block)) ?? '');
   if (installed.code !== 0) throw new Error(installed.output);
   const settings = { PORT: String(port), LATCHKEY_DEVICE_POLL_INTERVAL: '1' };
-  const stop = await startBlock(home, serve, settings, async () => (await fetch(`${url}/readyz`)).ok);
-  const { output } = await runSigningIn(terminal, login, url, 'new@example.com');
-  await Promise.all([stop(), terminal.close()]);
-  return output;
+  await startBlock(home, serve, settings, async () => (await fetch(`${url}/readyz`)).ok);
+  return (await runSigningIn(terminal, login, url, 'new@example.com')).output;
 }
 
 /** Lets the command take the place of the shell, so that ending one ends the other. */
