@@ -158,6 +158,12 @@ test('a revocation as JSON answers no other origin', async () => {
   expect(about(answer, 'Origin')).toBeNull();
 });
 
+test('a PATCH takes a merge patch', async () => {
+  const headers = { 'Content-Type': 'application/merge-patch+json' };
+  const answer = await t.ask('PATCH', '/me', { json: { name: 'Ada L.' }, token, headers });
+  expect([answer.status, answer.body.name]).toEqual([200, 'Ada L.']);
+});
+
 test('an unknown path is 404 for every method', async () => {
   const beside = [
     'api/v1/auth',

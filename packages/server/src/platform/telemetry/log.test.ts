@@ -59,13 +59,6 @@ test('a process that ends once its log is written loses no line, even if they ar
   expect(await Promise.all(counts)).toEqual([0, 0, 0, 0, 0]);
 });
 
-test('processes that share a pipe tear no line, even when it is full', async () => {
-  const two = `("$0" -e "$1" & "$0" -e "$1" & wait) | { sleep 0.3; dd bs=1000 status=none; }`;
-  const shell = Bun.spawn(['sh', '-c', two, process.execPath, endingProgram(3_000)], { stderr: 'ignore' });
-  const lines = (await new Response(shell.stdout).text()).trimEnd().split('\n');
-  expect(lines.map((line) => JSON.parse(line))).toHaveLength(2 * 3_000);
-});
-
 test.each([
   ['hangs', 'cat <&3'],
   ['has gone', 'true'],
