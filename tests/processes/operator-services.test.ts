@@ -1,5 +1,5 @@
 // `latchkey-server services`, from its options to what is listed and printed. What may be registered is in
-// services/registration.test.ts, and what each change does, on both databases, in services/service-keys.test.ts and declarations.test.ts.
+// services/registration.test.ts, and what keys and declarations do, on both databases, in services/service-keys.test.ts and declarations.test.ts.
 
 import { expect, test } from 'bun:test';
 import { newDatabase } from '#support/new-database.ts';
@@ -73,6 +73,12 @@ test('set replaces what its options name, leaves the rest, and can clear each of
     ...{ redirect_uris: [`${app}/a`], sign_out_redirect_uris: [`${app}/b`] },
   };
   for (const [options, expected] of [
+    [everything, all],
+    [`--reach ${app}/s`, { ...all, reach: [`${app}/s`] }],
+    [
+      '--scope changing:r=R',
+      { ...all, reach: [`${app}/s`], scopes: [{ name: 'changing:r', description: 'R' }] },
+    ],
     [everything, all],
     ['--no-trusted', { ...all, trusted: false }],
     ['--no-resource --no-scope --no-may --no-reach --no-redirect --no-sign-out-redirect --no-public', none],

@@ -70,12 +70,6 @@ describe.each(runtimes)('a lock held by $name', ({ command }) => {
       expect(await other.ask(['tryFor', file, 100])).toMatchObject({ code: 'lock_timeout' });
       await owner.ask([]);
       expect(await other.ask(['tryFor', file, 1000])).toBe('had');
-      writeFileSync(file, rubbish);
-      const counter = join(directory, 'counter');
-      writeFileSync(counter, '0');
-      const workers = [worker(command), worker(command), worker(command)];
-      await Promise.all(workers.map((one) => one.ask(['count', file, counter, 5])));
-      expect(readFileSync(counter, 'utf8')).toBe('15');
       expect(statSync(file).size).toBe(0);
     },
   );

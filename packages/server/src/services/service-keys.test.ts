@@ -5,8 +5,6 @@ import { basic, changeService, declareService, type TestService } from '#support
 import { shared } from '#support/shared.ts';
 import { until } from '#support/until.ts';
 import { revokeService } from '../sessions/ending.ts';
-import type { Registration } from './registration.ts';
-import { findResource, findScopes } from './scopes.ts';
 import { listServices, retireServiceKey, rotateServiceKey } from './service-keys.ts';
 
 onBothDatabases('service keys', (open) => {
@@ -133,39 +131,5 @@ onBothDatabases('service keys', (open) => {
       const results = await Promise.allSettled([change(app.ctx, id), change(app.ctx, id)]);
       expect(results.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
     }
-  });
-
-  test('changing a service replaces what is named as a whole and leaves the rest', async () => {
-    const [first, second] = ['https://a.example', 'https://b.example'];
-    let expected: Partial<Registration> = {
-      resource: 'https://whole.example',
-      scopes: ['whole:read', 'whole:write'].map((name) => ({ name, sentence: 'Read' })),
-      rights: ['users', 'feed'],
-      reach: [first, second],
-    };
-    const { rights = [], reach = [] } = expected;
-    const { id } = await declareService(app.ctx, {
-      ...expected,
-      name: 'whole',
-      rights: [...rights, 'users'],
-      reach: [...reach, first],
-    });
-    for (const change of [
-      {},
-      { rights: ['delegate'] },
-      { reach: [] },
-      { scopes: [{ name: 'whole:write', sentence: 'Change' }] },
-      { resource: 'https://other.example' },
-      { scopes: [], rights: [] },
-      { resource: null },
-    ] satisfies Partial<Registration>[]) {
-      await changeService(app.ctx, id, change);
-      expected = { ...expected, ...change };
-      const { scopes = [], ...rest } = expected;
-      const shown = scopes.map(({ name, sentence }) => ({ name, description: sentence }));
-      expect(await listed(id)).toMatchObject({ ...rest, scopes: shown });
-    }
-    expect(await findScopes(app.ctx.db.read, ['whole:read', 'whole:write'])).toEqual([]);
-    expect(await findResource(app.ctx.db.read, 'https://whole.example')).toBeUndefined();
   });
 });

@@ -134,61 +134,45 @@ onBothDatabases('limits', (open, dialect) => {
   type One = (index: number) => Promise<Answer>;
   type Subject = { email: string; peer: string; login: Tokens };
 
-  test.each<[RateLimitName, string, (of: Subject) => One | Promise<One>]>([
-    [
-      'mails_by_pair',
-      'mails for each recipient, however spelled, and client network',
+  /** The requests that count against a limit, by it and what it counts. */
+  const counted: Record<`${RateLimitName}: ${string}`, (of: Subject) => One | Promise<One>> = {
+    'mails_by_pair: mails for each recipient, however spelled, and client network':
       ({ email, peer }) =>
-        (index) =>
-          magicLink(
-            spelling(email, index),
-            `${index % 3 ? '' : '::ffff:'}${peer.replace(/\.1$/, `.${index + 1}`)}`,
-          ),
-    ],
-    [
-      'mails_by_recipient',
-      'mails for each recipient, however spelled, from all clients together',
+      (index) =>
+        magicLink(
+          spelling(email, index),
+          `${index % 3 ? '' : '::ffff:'}${peer.replace(/\.1$/, `.${index + 1}`)}`,
+        ),
+    'mails_by_recipient: mails for each recipient, however spelled, from all clients together':
       ({ email }) =>
-        (index) =>
-          magicLink(spelling(email, index), freshAddress()),
-    ],
-    [
-      'mails_by_client',
-      'mails for each client network of IPv6, to all recipients together',
-      () => (index) => magicLink(freshEmail(), `2001:db8:0:1::${index.toString(16)}`),
-    ],
-    [
-      'user_codes_by_user',
-      'wrong user codes for each user, at verify, approve and deny together',
+      (index) =>
+        magicLink(spelling(email, index), freshAddress()),
+    'mails_by_client: mails for each client network of IPv6, to all recipients together': () => (index) =>
+      magicLink(freshEmail(), `2001:db8:0:1::${index.toString(16)}`),
+    'user_codes_by_user: wrong user codes for each user, at verify, approve and deny together':
       ({ login: { access_token: token } }) =>
-        (index) =>
-          guess(['verify', 'approve', 'deny'][index % 3]!, { token, peer: freshAddress() }),
-    ],
-    [
-      'user_codes_by_client',
-      'wrong user codes for each client address, of all users together',
-      async ({ peer }) => {
-        const tokens: string[] = [];
-        while (tokens.length < 5) tokens.push((await loginOf(freshEmail())).access_token);
-        return (index) => guess('verify', { token: tokens[index % 5]!, peer });
-      },
-    ],
-    [
-      'email_codes_by_client',
-      'wrong email codes for each client address, but no correct ones',
-      async ({ email, peer }) => {
-        const verify = (json: object) => t.ask('POST', '/magic_link/verify', { json, peer });
-        const requestOf = async (to: string) => (await magicLink(to, freshAddress())).body.request;
-        const requests: string[] = [];
-        for (let n = 0; n < 9; n++) requests.push(await requestOf(freshEmail()));
-        const request = await requestOf(email);
-        expect(outcome(await verify({ request, code: (await mailTo(email)).code }))).toBe('200');
-        return (index) => verify({ request: requests[index % 9], code: '0000-0000' });
-      },
-    ],
-    [
-      'link_logins',
-      'magic links for each client address, and links of an email change, but no forged ones',
+      (index) =>
+        guess(['verify', 'approve', 'deny'][index % 3]!, { token, peer: freshAddress() }),
+    'user_codes_by_client: wrong user codes for each client address, of all users together': async ({
+      peer,
+    }) => {
+      const tokens: string[] = [];
+      while (tokens.length < 5) tokens.push((await loginOf(freshEmail())).access_token);
+      return (index) => guess('verify', { token: tokens[index % 5]!, peer });
+    },
+    'email_codes_by_client: wrong email codes for each client address, but no correct ones': async ({
+      email,
+      peer,
+    }) => {
+      const verify = (json: object) => t.ask('POST', '/magic_link/verify', { json, peer });
+      const requestOf = async (to: string) => (await magicLink(to, freshAddress())).body.request;
+      const requests: string[] = [];
+      for (let n = 0; n < 9; n++) requests.push(await requestOf(freshEmail()));
+      const request = await requestOf(email);
+      expect(outcome(await verify({ request, code: (await mailTo(email)).code }))).toBe('200');
+      return (index) => verify({ request: requests[index % 9], code: '0000-0000' });
+    },
+    'link_logins: magic links for each client address, and links of an email change, but no forged ones':
       async ({ email, peer }) => {
         const { access_token: token } = await loginOf(freshEmail());
         await t.ask('POST', '/me/email', { json: { email: freshEmail() }, token });
@@ -204,57 +188,37 @@ onBothDatabases('limits', (open, dialect) => {
         }
         return (index) => (index % 2 ? follow(verify, { token: link }) : follow(confirm, { token: change }));
       },
-    ],
-    [
-      'device_authorizations',
-      'device logins for each client address, as JSON and form together',
+    'device_authorizations: device logins for each client address, as JSON and form together':
       ({ peer }) =>
-        (index) =>
-          t.ask('POST', '/device', index % 2 ? { peer } : { peer, form: { client_id: 'x' } }),
-    ],
-    [
-      'device_polls',
-      'polls for each device code',
-      async () => {
-        const { device_code } = (await t.ask('POST', '/device', { peer: freshAddress() })).body;
-        return () => t.ask('POST', '/token', { json: { device_code }, peer: freshAddress() });
-      },
-    ],
-    [
-      'passkey_challenges',
-      'passkey challenges for each client address',
+      (index) =>
+        t.ask('POST', '/device', index % 2 ? { peer } : { peer, form: { client_id: 'x' } }),
+    'device_polls: polls for each device code': async () => {
+      const { device_code } = (await t.ask('POST', '/device', { peer: freshAddress() })).body;
+      return () => t.ask('POST', '/token', { json: { device_code }, peer: freshAddress() });
+    },
+    'passkey_challenges: passkey challenges for each client address':
       ({ peer }) =>
-        () =>
-          t.ask('POST', '/passkey/login/challenge', { peer }),
-    ],
-    [
-      'refreshes',
-      'refreshes for each session, apart from those of others',
-      async ({ login, peer }) => {
-        let [own, other] = [login, await loginOf(freshEmail())];
-        const refresh = ({ refresh_token }: Tokens) =>
-          t.ask('POST', '/refresh', { json: { refresh_token }, peer });
-        return async (index) => {
-          const answer = await refresh(own);
-          if (answer.status === 200) own = answer.body;
-          if (index === 600) expect((await refresh(other)).status).toBe(200);
-          return answer;
-        };
-      },
-    ],
-    [
-      'email_changes',
-      'changes of address for each user',
+      () =>
+        t.ask('POST', '/passkey/login/challenge', { peer }),
+    'refreshes: refreshes for each session, apart from those of others': async ({ login, peer }) => {
+      let [own, other] = [login, await loginOf(freshEmail())];
+      const refresh = ({ refresh_token }: Tokens) =>
+        t.ask('POST', '/refresh', { json: { refresh_token }, peer });
+      return async (index) => {
+        const answer = await refresh(own);
+        if (answer.status === 200) own = answer.body;
+        if (index === 600) expect((await refresh(other)).status).toBe(200);
+        return answer;
+      };
+    },
+    'email_changes: changes of address for each user':
       ({ email }) =>
-        async () => {
-          // Its window is longer than a sign-in is recent.
-          const { access_token: token } = await loginOf(email);
-          return t.ask('POST', '/me/email', { json: { email: freshEmail() }, token, peer: freshAddress() });
-        },
-    ],
-    [
-      'account_changes',
-      'changes of profile, passkey names and keys together, apart from those of others',
+      async () => {
+        // Its window is longer than a sign-in is recent.
+        const { access_token: token } = await loginOf(email);
+        return t.ask('POST', '/me/email', { json: { email: freshEmail() }, token, peer: freshAddress() });
+      },
+    'account_changes: changes of profile, passkey names and keys together, apart from those of others':
       async ({ login, peer }) => {
         const other = await loginOf(freshEmail());
         const passkey = await addPasskey(t, login, newAuthenticator(t));
@@ -266,17 +230,14 @@ onBothDatabases('limits', (open, dialect) => {
           return change(paths[index % 3]!, login, `name ${index}`);
         };
       },
-    ],
-    [
-      'passkey_responses',
-      'passkey responses for each client address',
-      ({ peer }) => {
-        const response = { clientDataJSON: 'e30', authenticatorData: 'AA', signature: 'AA' };
-        const json = { id: 'AA', rawId: 'AA', type: 'public-key', clientExtensionResults: {}, response };
-        return () => t.ask('POST', '/passkey/login', { json, peer });
-      },
-    ],
-  ])('%s allows its quota of %s', async (limit, _, make) => {
+    'passkey_responses: passkey responses for each client address': ({ peer }) => {
+      const response = { clientDataJSON: 'e30', authenticatorData: 'AA', signature: 'AA' };
+      const json = { id: 'AA', rawId: 'AA', type: 'public-key', clientExtensionResults: {}, response };
+      return () => t.ask('POST', '/passkey/login', { json, peer });
+    },
+  };
+  test.each(Object.entries(counted))('quota of %s', async (name, make) => {
+    const limit = name.split(':')[0] as RateLimitName;
     await expectLimit(limit, await make({ email: freshEmail(), peer: freshAddress(), login: ada }));
   });
 

@@ -156,34 +156,9 @@ onBothDatabases('the security log', (open) => {
   });
 });
 
-// In a log that stays intact.
+// In a log that stays intact. Parallel changes: tests/invariants/locks.test.ts.
 onBothDatabases('changes within a minute', (open) => {
   const t = fresh(open);
-
-  test('parallel events of one account are all recorded, in one order, on any node', async () => {
-    const other = await open({ beside: t });
-    const tokens = await t.login();
-    const people = [tokens, await t.login()];
-    const [devices, answers] = await Promise.all([
-      together(20, (n) => (n % 2 ? t : other).deviceLogin(tokens)),
-      together(60, (n) =>
-        patchMe(
-          n % 2 ? t : other,
-          people[(n >> 1) % 2]!,
-          (n >> 2) % 2 ? { name: `Ada ${n}` } : { avatar_url: `https://example.com/${n}` },
-        ),
-      ),
-    ]);
-    expect(devices).toHaveLength(20);
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
-    const rows = await t.ctx.db.read.run<{ seq: number }>('SELECT seq FROM events ORDER BY seq', []);
-    expect(rows.map(({ seq }) => Number(seq))).toEqual(rows.map((_, n) => n + 1));
-    const changed = await loggedEvents(t, tokens, 'profile_changed');
-    expect(new Set(changed.map(({ session_id }) => session_id)).size).toBe(2);
-    const fields = changed.map(({ detail }) => detail.fields.split(' ').toSorted().join(' '));
-    expect(fields).toEqual(['avatar_url name', 'avatar_url name']);
-    expect(await auditAll(t)).toEqual({ problems: [], events: 45 });
-  });
 
   test('changes of one type by one session within a minute share one event that lists all of them', async () => {
     const tokens = await t.login();
