@@ -1,6 +1,7 @@
 // An authenticator and its browser in software: real keys and signatures, and every field can be forged.
 
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
+import { type CBORType, encodeCBOR } from '@levischuck/tiny-cbor';
 
 export type Algorithm = 'ES256' | 'EdDSA' | 'RS256';
 
@@ -44,7 +45,7 @@ export interface RegistrationForgery extends Forgery {
   /** The algorithm in the attestation statement, which a `none` attestation then has, too. */
   readonly statementAlg?: number;
   /** The certificate chain in the attestation statement. */
-  readonly x5c?: Cbor;
+  readonly x5c?: CBORType;
   readonly publicKey?: Uint8Array;
   readonly attestationObject?: Uint8Array;
 }
@@ -71,27 +72,6 @@ const sha256 = (data: Uint8Array | string): Buffer => createHash('sha256').updat
 
 export const base64url = (data: Uint8Array | string): string => Buffer.from(data).toString('base64url');
 
-type Cbor = number | string | Uint8Array | readonly Cbor[] | ReadonlyMap<number | string, Cbor>;
-
-/** The subset of CBOR that WebAuthn needs. @see RFC 8949 */
-export function cbor(value: Cbor): Buffer {
-  const head = (major: number, length: number): Buffer => {
-    if (length < 24) return Buffer.from([(major << 5) | length]);
-    if (length < 0x100) return Buffer.from([(major << 5) | 24, length]);
-    return Buffer.from([(major << 5) | 25, length >> 8, length & 0xff]);
-  };
-  if (typeof value === 'number') return value < 0 ? head(1, -1 - value) : head(0, value);
-  if (typeof value === 'string')
-    return Buffer.concat([head(3, Buffer.byteLength(value)), Buffer.from(value)]);
-  if (value instanceof Uint8Array) return Buffer.concat([head(2, value.length), value]);
-  if (value instanceof Map) {
-    const entries = [...(value as ReadonlyMap<number | string, Cbor>)];
-    return Buffer.concat([head(5, entries.length), ...entries.flat().map((part) => cbor(part))]);
-  }
-  const list = value as readonly Cbor[];
-  return Buffer.concat([head(4, list.length), ...list.map(cbor)]);
-}
-
 const coseAlgorithm: Record<Algorithm, number> = { ES256: -7, EdDSA: -8, RS256: -257 };
 
 function generate(algorithm: Algorithm): { publicKey: KeyObject; privateKey: KeyObject } {
@@ -105,12 +85,13 @@ export function coseKey(algorithm: Algorithm, publicKey: KeyObject): Buffer {
   const jwk = publicKey.export({ format: 'jwk' });
   const bytes = (text: string | undefined): Buffer => Buffer.from(text ?? '', 'base64url');
   const alg = coseAlgorithm[algorithm];
-  const keys: Record<Algorithm, Readonly<Record<string, Cbor>>> = {
+  const keys: Record<Algorithm, Readonly<Record<string, CBORType>>> = {
     ES256: { 1: 2, 3: alg, '-1': 1, '-2': bytes(jwk.x), '-3': bytes(jwk.y) },
     EdDSA: { 1: 1, 3: alg, '-1': 6, '-2': bytes(jwk.x) },
     RS256: { 1: 3, 3: alg, '-1': bytes(jwk.n), '-2': bytes(jwk.e) },
   };
-  return cbor(new Map(Object.entries(keys[algorithm]).map(([label, value]) => [Number(label), value])));
+  const entries = Object.entries(keys[algorithm]).map(([label, value]) => [Number(label), value] as const);
+  return Buffer.from(encodeCBOR(new Map(entries)));
 }
 
 const signWith = (algorithm: Algorithm, key: KeyObject, data: Uint8Array): Buffer =>
@@ -195,7 +176,7 @@ export function createAuthenticator(options: AuthenticatorOptions) {
     const authData = authenticatorDataOf(creation.rp.id, baseFlags | flag.at, 0, forgery, attested);
     const kind = forgery.attestation ?? 'none';
     const signed = Buffer.concat([authData, sha256(clientData)]);
-    const statement = new Map<string, Cbor>();
+    const statement = new Map<string, CBORType>();
     if (kind !== 'none') {
       const key = kind === 'packed with a foreign key' ? generate(algorithm).privateKey : privateKey;
       const signature = signWith(algorithm, key, signed);
@@ -206,8 +187,8 @@ export function createAuthenticator(options: AuthenticatorOptions) {
     if (forgery.x5c !== undefined) statement.set('x5c', forgery.x5c);
     const attestationObject =
       forgery.attestationObject ??
-      cbor(
-        new Map<string, Cbor>([
+      encodeCBOR(
+        new Map<string, CBORType>([
           ['fmt', kind.split(' ')[0]!],
           ['attStmt', statement],
           ['authData', authData],
