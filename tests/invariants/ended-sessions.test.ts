@@ -5,7 +5,7 @@ import { beforeAll, expect, test } from 'bun:test';
 import type { Endpoint } from '@latchkey/contract/endpoint';
 import { endpoints } from '@latchkey/contract/endpoints';
 import { byEndpoint } from '#support/account-operations.ts';
-import { prepareAccount, prepareDatabase, untilBlocked } from '#support/account-scene.ts';
+import { allRows, prepareAccount, prepareDatabase, untilBlocked } from '#support/account-scene.ts';
 import { onBothDatabases, sharedNodes } from '#support/app.ts';
 import { lockAccountRow } from '../../packages/server/src/accounts/locks.ts';
 import type { Database, Executor } from '../../packages/server/src/platform/database/executor.ts';
@@ -21,22 +21,12 @@ const changes = byEndpoint.filter(([id]) => {
 const unrelated = ['rate_limits', 'spent_challenges', 'address_locks', 'sessions', 'service_keys'];
 
 /** All rows that a change could write. */
-async function contentOf({ read, dialect }: Pick<Database, 'read' | 'dialect'>): Promise<string> {
-  const tables = await read.run<{ name: string }>(
-    dialect === 'postgres'
-      ? `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY 1`
-      : `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY 1`,
-    [],
+async function contentOf(on: Executor): Promise<string> {
+  const sessions = await on.run('SELECT id, revoked_at, generation, path FROM sessions', []);
+  const others = [...(await allRows(on, unrelated))].flatMap(([table, rows]) =>
+    rows.map((row) => `${table} ${row}`),
   );
-  const rows: string[] = [];
-  for (const { name } of tables) {
-    if (unrelated.includes(name)) continue;
-    rows.push(
-      ...(await read.run(`SELECT * FROM ${name}`, [])).map((row) => `${name} ${JSON.stringify(row)}`),
-    );
-  }
-  const sessions = await read.run('SELECT id, revoked_at, generation, path FROM sessions', []);
-  return [...rows, ...sessions.map((row) => JSON.stringify(row))].toSorted().join('\n');
+  return [...others, ...sessions.map((row) => JSON.stringify(row))].toSorted().join('\n');
 }
 
 onBothDatabases('a change whose session ends before it commits', (open, dialect) => {
@@ -81,11 +71,11 @@ onBothDatabases('a change whose session ends before it commits', (open, dialect)
       () => run(app, scene, 0),
       async (tx) => {
         await tx.run(`UPDATE sessions SET revoked_at = 1 WHERE id = '${sessionId}'`, []);
-        before = await contentOf({ dialect, read: tx });
+        before = await contentOf(tx);
       },
       scene.userId,
     );
     expect(await answering).toMatchObject({ status: 401, body: { error: 'invalid_token' } });
-    expect(await contentOf(app.ctx.db)).toBe(before);
+    expect(await contentOf(app.ctx.db.read)).toBe(before);
   });
 });

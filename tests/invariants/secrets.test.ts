@@ -5,7 +5,7 @@ import { expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { newAddress, sameOrigin } from '#support/account.ts';
 import { useEverything } from '#support/account-operations.ts';
-import { prepareAccount, prepareDatabase, retryKey } from '#support/account-scene.ts';
+import { allRows, prepareAccount, prepareDatabase, retryKey } from '#support/account-scene.ts';
 import { onBothDatabases, type TestApp } from '#support/app.ts';
 import { startService } from '#support/service.ts';
 import { handlePrefix } from '../../packages/server/src/platform/crypto/handle.ts';
@@ -102,13 +102,7 @@ async function contentOf({ databaseUrl, ctx: { db } }: TestApp): Promise<string>
       .filter(existsSync)
       .map((file) => readFileSync(file, 'latin1'))
       .join('');
-  const tables = await db.read.run<{ name: string }>(
-    "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'",
-    [],
-  );
-  expect(tables.length).toBeGreaterThan(8);
-  const rows = tables.map(({ name }) => db.read.run(`SELECT to_json(t)::text AS row FROM "${name}" t`, []));
-  return JSON.stringify(await Promise.all(rows));
+  return [...(await allRows(db.read)).values()].flat().join('\n');
 }
 
 onBothDatabases('secrets', (open) => {

@@ -2,6 +2,7 @@
 
 import { tokenSet } from '@latchkey/contract/tokens';
 import { mintHandle, readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
+import type { Executor } from '../../packages/server/src/platform/database/executor.ts';
 import { emailCodeOf } from '../../packages/server/src/sign-in/magic-links/mail.ts';
 import { addPasskey, cookiesIn, newAuthenticator } from './account.ts';
 import type { Answer, Ask, TestApp, Tokens } from './app.ts';
@@ -27,6 +28,22 @@ export async function prepareDatabase(node: TestApp): Promise<string> {
 /** The rows of a query. */
 export const rowsOf = <Row = Record<string, string>>({ ctx }: TestApp, text: string): Promise<Row[]> =>
   ctx.db.single.run<Row>(text, []);
+
+/** All rows of a database, as JSON, by table. */
+export async function allRows(
+  on: Executor,
+  without: readonly string[] = [],
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const found = await on.run<{ name: string }>(
+    on.dialect === 'postgres'
+      ? "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' ORDER BY 1"
+      : "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY 1",
+    [],
+  );
+  const tables = found.map(({ name }) => name).filter((name) => !without.includes(name));
+  const rows = await Promise.all(tables.map((name) => on.run(`SELECT * FROM "${name}"`, [])));
+  return new Map(tables.map((name, index) => [name, rows[index]!.map((row) => JSON.stringify(row))]));
+}
 
 /** Waits until a statement on the database of this node waits for a lock. */
 export const untilBlocked = (node: TestApp): Promise<void> => {

@@ -8,40 +8,24 @@ import {
   sameOrigin,
   verifyAddress,
 } from '#support/account.ts';
-import { type AccountScene, prepareAccount, prepareDatabase } from '#support/account-scene.ts';
+import { type AccountScene, allRows, prepareAccount, prepareDatabase } from '#support/account-scene.ts';
 import { onBothDatabases, type TestApp } from '#support/app.ts';
 import { fresh } from '#support/shared.ts';
-import type { Dialect } from '../platform/database/executor.ts';
 import { exportPersonalData } from './personal-data.ts';
 
 const ada = 'Ada@example.com';
 const bob = 'bob@example.com';
 const deletedSubject = 'Your Latchkey account has been deleted';
 
-/** The tables that the database has. */
-async function tablesOf(app: TestApp, dialect: Dialect): Promise<string[]> {
-  const rows = await app.ctx.db.read.run<{ name: string }>(
-    dialect === 'sqlite'
-      ? "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
-      : "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'",
-    [],
-  );
-  return rows.map(({ name }) => name).filter((name) => !name.startsWith('kysely_'));
-}
-
 /** A name as it appears in a mail address and as a whole value; on its own it could occur in a random id. */
 const tracesOf = (name: string) => [`${name}@`, `"${name}"`];
 
 /** Every row that contains one of these texts, with its table. */
-async function rowsAbout(app: TestApp, dialect: Dialect, texts: readonly string[]) {
-  const found: { table: string; row: string }[] = [];
-  for (const table of await tablesOf(app, dialect)) {
-    for (const row of await app.ctx.db.read.run(`SELECT * FROM ${table}`, [])) {
-      const text = JSON.stringify(row).toLowerCase();
-      if (texts.some((part) => text.includes(part.toLowerCase()))) found.push({ table, row: text });
-    }
-  }
-  return found;
+async function rowsAbout({ ctx: { db } }: TestApp, texts: readonly string[]) {
+  const found = [...(await allRows(db.read))].flatMap(([table, rows]) =>
+    rows.map((row) => ({ table, row: row.toLowerCase() })),
+  );
+  return found.filter(({ row }) => texts.some((part) => row.includes(part.toLowerCase())));
 }
 
 /** An account with a row in every table that can hold one, and the texts that its rows contain. */
@@ -107,17 +91,17 @@ const exportedColumns: Readonly<Record<string, string>> = {
     'recipient_key refusals sent_at slow_attempts span_id template trace_id user_id',
 };
 
-onBothDatabases('the personal data of an account', (open, dialect) => {
+onBothDatabases('the personal data of an account', (open) => {
   const app = fresh(open);
 
   test('an export covers every table with personal data, and has no credential; deleting the account leaves no row about the person in any of them, except the last mail and, for a week, events without personal data', async () => {
     await app.login(bob);
     const { email, tokens, organization, texts } = await fillTables(app);
-    const before = new Set((await rowsAbout(app, dialect, texts)).map(({ table }) => table));
+    const before = new Set((await rowsAbout(app, texts)).map(({ table }) => table));
     // A new table fails here until `fillTables` fills it or `impersonal` says why it holds nothing about a person.
-    const all = await tablesOf(app, dialect);
+    const all = [...(await allRows(app.ctx.db.read)).keys()].filter((name) => !name.startsWith('kysely_'));
     expect(all.filter((table) => !before.has(table)).sort()).toEqual(Object.keys(impersonal).sort());
-    const bobs = await rowsAbout(app, dialect, tracesOf('bob'));
+    const bobs = await rowsAbout(app, tracesOf('bob'));
 
     const exported = await exportPersonalData(app.ctx, `new-${email}`);
     // Memberships are exported with their organizations; chains hold only numbers and seals; windows only count the
@@ -135,7 +119,7 @@ onBothDatabases('the personal data of an account', (open, dialect) => {
     expect(text).toContain(organization);
 
     expect(outcome(await app.ask('DELETE', '/me', { token: tokens.access_token }))).toBe('204');
-    const after = await rowsAbout(app, dialect, texts);
+    const after = await rowsAbout(app, texts);
     // Services read for a week that the account is gone.
     const kept = after.filter(({ table }) => table !== 'feed_events');
     expect(kept.map(({ table }) => table)).toEqual(['outbox']);
@@ -145,7 +129,7 @@ onBothDatabases('the personal data of an account', (open, dialect) => {
       // The language.
       reference: 'en',
     });
-    expect(await rowsAbout(app, dialect, tracesOf('bob'))).toEqual(bobs);
+    expect(await rowsAbout(app, tracesOf('bob'))).toEqual(bobs);
     const left = `SELECT id FROM organizations WHERE slug = '${organization}'`;
     expect(await app.ctx.db.read.run(left, [])).toHaveLength(1);
   });
