@@ -3,6 +3,7 @@
 import type { ValidateFunction } from 'ajv/dist/2020';
 import { Ajv2020 } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
+import type { openApiDocument } from '../../packages/server/src/platform/http/openapi.ts';
 
 export interface Sent {
   readonly method: string;
@@ -18,36 +19,10 @@ export interface Received {
   readonly text: string;
 }
 
-interface Parameter {
-  readonly name: string;
-  readonly in: 'path' | 'query' | 'header';
-  readonly required: boolean;
-  readonly schema: { readonly type?: string };
-}
-
-type Content = Readonly<Record<string, { readonly schema: object }>>;
-
-interface Answer {
-  readonly headers: Readonly<Record<string, { readonly $ref: string }>>;
-  readonly content?: Content;
-}
-
-interface Operation {
-  readonly operationId: string;
-  readonly security: readonly Readonly<Record<string, unknown>>[];
-  readonly parameters?: readonly Parameter[];
-  readonly requestBody?: { readonly required: boolean; readonly content: Content };
-  readonly responses: Readonly<Record<string, Answer>>;
-}
-
-export interface Document {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: {
-    readonly schemas: Readonly<Record<string, object>>;
-    readonly headers: Readonly<Record<string, { readonly required: boolean; readonly schema: object }>>;
-    readonly responses: Readonly<Record<'NotFound' | 'MethodNotAllowed', Answer>>;
-  };
-}
+export type Document = ReturnType<typeof openApiDocument>;
+type Operation = Document['paths'][string][string];
+type Parameter = NonNullable<Operation['parameters']>[number];
+type Answer = Operation['responses'][string];
 
 /** Headers of the transport, of CORS and of browser policy, which are not specific to an operation. */
 const commonHeaders =

@@ -1,21 +1,14 @@
 // The security log: of an account, as its owner reads it, and all of it, as an audit finds it.
 
 import { expect } from 'bun:test';
+import type { Event } from '@latchkey/contract/events';
 import { auditLogs } from '../../packages/server/src/security-log/events/auditing.ts';
 import { recordEvent } from '../../packages/server/src/security-log/events/events.ts';
 import type { TestApp, Tokens } from './app.ts';
 import type { Access, Service } from './driver.ts';
 
-export interface LoggedEvent {
-  readonly id: string;
-  readonly type: string;
-  readonly created_at: string;
-  readonly session_id: string | null;
-  readonly ip_address: string | null;
-  readonly user_agent: string | null;
-  // biome-ignore lint/suspicious/noExplicitAny: tests read arbitrary details
-  readonly detail: any;
-}
+// biome-ignore lint/suspicious/noExplicitAny: tests read arbitrary details
+export type LoggedEvent = Omit<Event, 'detail'> & { readonly detail: any };
 
 /** The tokens of a new login by mail, and whose they are. */
 export async function signedIn(app: TestApp, email?: string): Promise<Tokens & { userId: string }> {
