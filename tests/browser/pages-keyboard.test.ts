@@ -182,23 +182,6 @@ test('whatever a keyboard user opens on the account page takes the focus, and gi
   await isToldOnce(page, "You're signed out everywhere");
 });
 
-test('a dialog that is cancelled and opened again at once stays open', async () => {
-  const { page } = await openAccount();
-  await page.getByRole('button', { name: 'Delete account' }).click();
-  const dialog = page.getByRole('dialog');
-  await dialog.getByRole('button', { name: 'Cancel' }).evaluate(async (cancel: HTMLElement) => {
-    cancel.click();
-    while (cancel.isConnected) await Promise.resolve();
-    document.getElementById('delete-account')?.click();
-  });
-  await dialog.waitFor();
-  // By then the first dialog has told that it was closed.
-  await page.evaluate(
-    () => new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted))),
-  );
-  expect(await dialog.isVisible()).toBe(true);
-});
-
 test('a signed-in keyboard user continues from the sign-in page or switches accounts, and deletes the account', async () => {
   const { page, email, token } = await openAccount();
   await page.goto(`${service.url}/login?next=%2Fdevice`);
