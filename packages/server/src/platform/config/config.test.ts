@@ -271,18 +271,6 @@ describe('keys', () => {
     expect(existsSync(directory)).toBe(false);
   });
 
-  test('LATCHKEY_RETIRED_KEYS verify the security log only', () => {
-    const [one, two, three] = [generateKey(), generateKey(), generateKey()];
-    const ring = parseKeyRing(one);
-    const [retired, other] = [parseKeyRing(two).signing, parseKeyRing(three).signing];
-    const keys = readLogKeys(ring, { LATCHKEY_RETIRED_KEYS: `${two}, ${three}` });
-    expect(keys.signing).toBe(ring.signing);
-    for (const { id } of [ring.signing, retired, other]) expect(keys.find(id)?.id).toEqual(id);
-    expect(ring.find(retired.id)).toBeUndefined();
-    expect(readLogKeys(ring, { LATCHKEY_RETIRED_KEYS: ' ' })).toBe(ring);
-    expect(unknownSettings({ LATCHKEY_RETIRED_KEYS: two })).toEqual([]);
-  });
-
   test('invalid keys are refused without being shown, among the retired ones also those of the ring', () => {
     const [one, two] = [generateKey(), generateKey()];
     const refusalOfRetired = (list: string) =>

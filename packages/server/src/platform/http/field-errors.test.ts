@@ -1,6 +1,5 @@
 import { expect, test } from 'bun:test';
 import { z } from 'zod';
-import { openApp } from '#support/app.ts';
 import { AuthError } from '../errors.ts';
 import { check } from './body.ts';
 
@@ -54,14 +53,4 @@ test.each([
   [withName({ either: 1 }), 'either: is not valid'],
 ])('%j is refused in plain words: %s', (value, words) => {
   expect(refusalOf(value)).toBe(words);
-});
-
-test('the refusal of a media type names every type that the endpoint takes', async () => {
-  const app = await openApp('sqlite');
-  const plain = { raw: 'x', headers: { 'Content-Type': 'text/plain' } };
-  const said = async (path: string) => (await app.ask('POST', path, plain)).body.error_description;
-  expect(await said('/token')).toBe(
-    'The Content-Type must be application/json or application/x-www-form-urlencoded.',
-  );
-  expect(await said('/magic_link')).toBe('The Content-Type must be application/json.');
 });

@@ -83,18 +83,6 @@ test('HEAD has the same status and headers as GET, and no body', async () => {
   }
 });
 
-test('a duplicate Latchkey-User header is 400', async () => {
-  const { access_token: token } = await service.login('twice@example.com');
-  const { id } = (await service.ask('GET', '/me', { token })).body;
-  const credential = [head.trim(), `Authorization: Bearer ${token}`];
-  const ask = (...ids: string[]) =>
-    get('/api/v1/auth/me', [...credential, ...ids.map((one) => `Latchkey-User: ${one}`)].join('\r\n'));
-  expect(await ask(id)).toStartWith('HTTP/1.1 200');
-  const other = `usr_${'x'.repeat(22)}`;
-  for (const twice of [`${id} ${id}`, `${id} ${other}`, `${other} ${id}`])
-    expect(await ask(...twice.split(' '))).toStartWith('HTTP/1.1 400');
-});
-
 test('the body of a request that takes none is skipped, and the connection serves the next request', async () => {
   const path = '/api/v1/auth/sessions';
   const last = `GET /healthz HTTP/1.1\r\n${head}Connection: close\r\n\r\n`;

@@ -24,7 +24,6 @@ import { fresh } from '#support/shared.ts';
 import { lockAccount } from '../../identity/account/account.ts';
 import { noClient } from '../../platform/values/client-address.ts';
 import { rateLimitRules } from '../../settings.ts';
-import { deleteAccount } from '../../whole-account/personal-data.ts';
 import { maxDigestNotices } from './mail.ts';
 import { notify } from './notices.ts';
 import { closeWindow } from './store.ts';
@@ -268,16 +267,5 @@ onBothDatabases('the limit for notices', (open) => {
     await closeWindow(app.ctx.db.single, { id: window!.id });
     await notifyOf(app, owner, 1, 'new_device', 3);
     expect(await sent(app)).toMatchObject({ [subjects.newDevice]: 2 });
-  });
-
-  test('a waiting digest is deleted with its account', async () => {
-    await notifyOf(app, await ownerOf(app), 3);
-    await app.ctx.db.single.run(
-      "UPDATE outbox SET recipient = 'old@example.com' WHERE template = 'notice_digest'",
-      [],
-    );
-    await deleteAccount(app.ctx, ada);
-    const left = await app.ctx.db.read.run("SELECT id FROM outbox WHERE template = 'notice_digest'", []);
-    expect(left).toEqual([]);
   });
 });
