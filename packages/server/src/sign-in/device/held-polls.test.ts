@@ -200,11 +200,8 @@ onBothDatabases('a poll that prefers to wait', (open, dialect) => {
         );
       }
 
-      test('uses one connection for each node', async () => {
+      test('is answered by the lookup, and by a notification once the connection is back, of which each node has one', async () => {
         await expectListeners(2);
-      });
-
-      test('is answered by the lookup, and by a notification once the connection is back', async () => {
         const codes = await startDevice(app);
         const waiting = held(codes);
         await isHeld();

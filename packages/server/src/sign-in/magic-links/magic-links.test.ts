@@ -101,12 +101,17 @@ onBothDatabases('magic links', (open) => {
     expect(await rows(t, 'users')).toBe(1);
   });
 
-  test('LATCHKEY_SIGNUP with domains allows exactly these, in any letter case', async () => {
+  test('LATCHKEY_SIGNUP with domains allows exactly these, in any letter case, to sign up and to change to', async () => {
     const t = await open({ settings: { LATCHKEY_SIGNUP: 'Example.com, corp.example, b\u00fccher.example' } });
     for (const domain of ['example.com', 'EXAMPLE.COM', 'corp.example', 'xn--bcher-kva.example'])
       expect(await signIn(t, `a@${domain}`)).toBe('200');
+    const { access_token: token } = await t.login();
+    const change = async (email: string) =>
+      outcome(await t.ask('POST', '/me/email', { token, json: { email } }));
     for (const domain of ['sub.example.com', 'notexample.com', 'example.com.evil.example', 'example.co'])
-      expect(await signIn(t, `a@${domain}`)).toBe('403 signup_disabled');
+      for (const take of [change, (email: string) => signIn(t, email)])
+        expect(await take(`a@${domain}`)).toBe('403 signup_disabled');
+    expect(await change('lovelace@EXAMPLE.com')).toBe('202');
   });
 
   test('the first sign-in creates the account with a personal organization that it owns, whose slug no other one has', async () => {

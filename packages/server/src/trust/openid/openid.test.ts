@@ -231,31 +231,26 @@ onBothDatabases('OpenID Connect', (open) => {
       expect(await ask('approve', await signInAgain())).toBe(401);
     });
 
-  test('id_token_hint, expired or not, lets only its own user approve', async () => {
+  test('id_token_hint, expired or not, lets only its own user approve; a token under another key, or with another algorithm, is no hint', async () => {
     const { id_token: id_token_hint = '' } = await openid('openid');
     app.pass(400);
     tokens = await app.login();
     const request = { ...requestOf(service.id), id_token_hint };
     expect((await asBrowser(app, tokens, 'approve', request)).status).toBe(200);
-    const other = await app.login('grace@example.com');
-    const answer = await asBrowser(app, other, 'approve', request);
-    expect(responseIn(answer)['error']).toBe('login_required');
-  });
-
-  test('an identity token under another key, or with another algorithm, is no hint', async () => {
-    const { id_token = '' } = await openid('openid');
-    const [head = '', body, signature] = id_token.split('.');
+    const other = await asBrowser(app, await app.login('grace@example.com'), 'approve', request);
+    expect(responseIn(other)['error']).toBe('login_required');
+    const [head = '', body, signature] = id_token_hint.split('.');
     const header = JSON.parse(Buffer.from(head, 'base64url').toString());
     const withHeader = (changed: object, signed = signature) =>
       [Buffer.from(JSON.stringify({ ...header, ...changed })).toString('base64url'), body, signed].join('.');
-    for (const id_token_hint of [
+    for (const wrong of [
       ...['none', 'HS256', 'ES256'].map((alg) => withHeader({ alg })),
       withHeader({ alg: 'none' }, ''),
       withHeader({ kid: 'other' }),
-      id_token.replace(/.(?=.{20}$)/, (one) => (one === 'A' ? 'B' : 'A')),
+      id_token_hint.replace(/.(?=.{20}$)/, (one) => (one === 'A' ? 'B' : 'A')),
     ]) {
-      const answer = await asBrowser(app, tokens, 'verify', { ...requestOf(service.id), id_token_hint });
-      expect([id_token_hint, answer.body.error]).toEqual([id_token_hint, 'invalid_request']);
+      const answer = await asBrowser(app, tokens, 'verify', { ...request, id_token_hint: wrong });
+      expect([wrong, answer.body.error]).toEqual([wrong, 'invalid_request']);
     }
   });
 
@@ -263,16 +258,8 @@ onBothDatabases('OpenID Connect', (open) => {
     app.ask('POST', '/end_session/confirm', { json, headers: sameOrigin, ...more });
   const isActive = async (token: string) => (await facts(token)).active;
 
-  test("signing out ends the browser's session and the application's, and leads back", async () => {
-    const { id_token: id_token_hint, access_token } = await openid('openid');
-    const parameters = { id_token_hint, post_logout_redirect_uri: signedOutUri, state: 'a b' };
-    const answer = await signOut(parameters, { token: tokens.access_token });
-    expect([answer.status, answer.body]).toEqual([200, { redirect: `${signedOutUri}?state=a+b` }]);
-    for (const token of [tokens.access_token, access_token]) expect(await isActive(token)).toBe(false);
-  });
-
   // From a page of this service only: tests/invariants/access.test.ts.
-  test('id_token_hint ends its session if its user is signed in, or no one is', async () => {
+  test("signing out ends the browser's session, and that of the hint, expired or not, if its user is signed in, or no one is; it leads back", async () => {
     const { id_token: id_token_hint, access_token } = await openid('openid');
     const other = await app.login('grace@example.com');
     const { body } = await signOut({ id_token_hint }, { token: other.access_token });
@@ -280,7 +267,12 @@ onBothDatabases('OpenID Connect', (open) => {
     expect([await isActive(other.access_token), await isActive(access_token)]).toEqual([false, true]);
     app.pass(400);
     expect(outcome(await signOut({ id_token_hint }))).toBe('200');
-    expect(await isActive(access_token)).toBe(false);
+    expect([await isActive(tokens.access_token), await isActive(access_token)]).toEqual([true, false]);
+    const next = await openid('openid');
+    const parameters = { post_logout_redirect_uri: signedOutUri, state: 'a b', id_token_hint: next.id_token };
+    const answer = await signOut(parameters, { token: tokens.access_token });
+    expect([answer.status, answer.body]).toEqual([200, { redirect: `${signedOutUri}?state=a+b` }]);
+    for (const token of [tokens.access_token, next.access_token]) expect(await isActive(token)).toBe(false);
   });
 
   /** The pages that a request to sign out leads to, by GET and by POST. */
