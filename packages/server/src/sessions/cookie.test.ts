@@ -62,10 +62,8 @@ onBothDatabases('a browser session', (open) => {
     const [email, other] = [newAddress(), newAddress()];
     const cookie = await cookieByMail(app, email);
     const { access_token: token } = await app.login(other);
-    for (const headers of [
-      sameOrigin,
-      { Origin: 'https://evil.example.com', 'Sec-Fetch-Site': 'cross-site' },
-    ])
+    const foreign = { Origin: 'https://evil.example.com', 'Sec-Fetch-Site': 'cross-site' };
+    for (const headers of [sameOrigin, foreign])
       expect((await app.ask('GET', '/me', { cookie, token, headers })).body.email).toBe(other);
     const bad = await app.ask('GET', '/me', { cookie, token: 'garbage', headers: sameOrigin });
     expect(outcome(bad)).toBe('401 invalid_token');
@@ -134,12 +132,7 @@ onBothDatabases('a browser session', (open) => {
 
   test('a session cookie that is duplicate, empty or malformed does not authenticate', async () => {
     const cookie = await cookieByMail(app, newAddress());
-    for (const invalid of [
-      `${cookie}; ${cookie}`,
-      'latchkey_session=',
-      'latchkey_session=garbage',
-      'other=1',
-    ])
+    for (const invalid of [`${cookie}; ${cookie}`, 'latchkey_session=', 'latchkey_session=x', 'other=1'])
       expect(outcome(await me(invalid))).toBe('401 invalid_token');
     expect(outcome(await me(`a=1; ${cookie}; b=2`))).toBe('200');
   });

@@ -25,9 +25,6 @@ const eventsOf = async (app: TestApp, type: string, email = ada) =>
 const noticesTo = async (app: TestApp, email = ada) =>
   (await mailsTo(app, email, subjects.repeatedElsewhere)).length;
 
-/** Moves the clock to a full hour, because events are recorded once per hour. */
-const toFullHour = (app: TestApp) => app.pass(3600 - ((app.ctx.clock() / 1000) % 3600));
-
 onBothDatabases('a refresh retry', (open) => {
   const app = fresh(open);
 
@@ -68,7 +65,8 @@ onBothDatabases('a refresh retry', (open) => {
   });
 
   test('repeated refresh retries send one notice per hour and network', async () => {
-    toFullHour(app);
+    // To a full hour: events are recorded once per hour.
+    app.pass(3600 - ((app.ctx.clock() / 1000) % 3600));
     const { refresh_token } = await app.login(ada);
     const { body: next } = await refresh(app, refresh_token, first);
     const many = Array.from({ length: 16 }, (_, n) =>

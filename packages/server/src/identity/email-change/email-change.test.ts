@@ -190,7 +190,6 @@ onBothDatabases('the proof for an email change', (open) => {
   });
 
   const eve = 'eve@example.com';
-  const bearer = (token: string): Ask => ({ headers: { Authorization: `Bearer ${token}` } });
   const byCookie = (cookie: string, headers: Record<string, string> = sameOrigin): Ask => ({
     cookie,
     headers,
@@ -198,17 +197,17 @@ onBothDatabases('the proof for an email change', (open) => {
 
   /** Who uses the link: each with no address, the right one and a wrong one, which all get the same response. */
   test.each<[string, string, () => Promise<Ask>]>([
-    ['another account', '400 invalid_grant', async () => bearer((await app.login(eve)).access_token)],
+    ['another account', '400 invalid_grant', async () => ({ token: (await app.login(eve)).access_token })],
     ['another account by cookie', '400 invalid_grant', async () => byCookie(await cookieByMail(app, eve))],
-    ['an unknown token', '401 invalid_token', async () => bearer('lk_at_x')],
-    ['an empty token', '401 invalid_token', async () => bearer('')],
+    ['an unknown token', '401 invalid_token', async () => ({ token: 'lk_at_x' })],
+    ['an empty token', '401 invalid_token', async () => ({ token: '' })],
     [
       'an ended session',
       '401 invalid_token',
       async () => {
         const { access_token: token } = await app.deviceLogin(owner);
         await app.ask('POST', '/revoke?scope=session', { token });
-        return bearer(token);
+        return { token };
       },
     ],
     // Which pages are: platform/http/origin.test.ts.

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
+import { beforeAll, beforeEach, expect, test } from 'bun:test';
 import { isLive, outcome } from '#support/account.ts';
-import { onBothDatabases, type Tokens } from '#support/app.ts';
+import { onBothDatabases, openApp, type Tokens } from '#support/app.ts';
 import {
   appLogin,
   asBrowser,
@@ -20,21 +20,7 @@ onBothDatabases('authorization requests', (open, dialect) => {
   let service: TestService;
   let trusted: TestService;
   let tokens: Tokens;
-  /** Counts the requests for the document. */
-  let fetches = 0;
-  let document: object = { client_name: 'Assistant', redirect_uris: ['http://127.0.0.1/callback'] };
-  const resources: Bun.Server<undefined> = Bun.serve({
-    port: 0,
-    hostname: '127.0.0.1',
-    fetch: (): Response => {
-      fetches += 1;
-      return Response.json({ client_id: clientId, ...document });
-    },
-  });
-  const host = `127.0.0.1:${resources.port}`;
-  const clientId = `http://${host}/client`;
-  const app = shared(() => open({ settings: { LATCHKEY_CLIENT_HOSTS: host } }));
-  afterAll(() => resources.stop(true));
+  const app = shared(open);
   beforeAll(async () => {
     service = await declareService(app.ctx, { name: 'Charts', redirectUris: [redirectUri] });
     trusted = await declareService(app.ctx, { name: 'Own', redirectUris: [redirectUri], isTrusted: true });
@@ -276,46 +262,6 @@ onBothDatabases('authorization requests', (open, dialect) => {
       expect((await verify({ ...request, resource: wrong! })).body.error).toBe(error);
   });
 
-  // How often it is fetched at most is tested in page.test.ts.
-  test('an external client describes itself, and its document is kept, unless it is wrong', async () => {
-    const request = requestOf(clientId, { redirect_uri: 'http://127.0.0.1:41234/callback' });
-    const good = document;
-    document = { redirect_uris: 'none' };
-    fetches = 0;
-    for (let n = 1; n <= 2; n++) {
-      expect(outcome(await verify(request))).toBe('400 invalid_request');
-      expect(fetches).toBe(n);
-    }
-    document = good;
-    fetches = 0;
-    const body = await verified(request);
-    expect(body).toMatchObject({
-      client: { id: clientId, name: 'Assistant', kind: 'external', host: new URL(clientId).host },
-      redirect_host: null,
-      loopback_warning: true,
-      approval: 'needed',
-    });
-    const code = await codeFor(app, tokens, request);
-    const answer = await redeem(app, code, { client_id: clientId, redirect_uri: request['redirect_uri'] });
-    expect(answer.status).toBe(200);
-    expect(fetches).toBe(1);
-    const { refresh_token } = answer.body;
-    const refresh = async (client_id?: string, at = app) => {
-      const form = { grant_type: 'refresh_token', refresh_token, ...(client_id && { client_id }) };
-      return outcome(await at.ask('POST', '/token', { form }));
-    };
-    for (const other of [undefined, 'https://other.example/client', service.id, trusted.id])
-      expect(await refresh(other)).toBe('400 invalid_grant');
-    const unlisted = await open({ beside: app });
-    expect(await refresh(clientId, unlisted)).toBe('400 invalid_grant');
-    await unlisted.close();
-    expect(await refresh(clientId)).toBe('200');
-    app.pass(301);
-    tokens = await app.login();
-    await verify(request);
-    expect(fetches).toBe(2);
-  });
-
   test('revoking a service ends its sessions, also of codes redeemed meanwhile; taking away a redirect URI ends none', async () => {
     for (let round = 0; round < 5; round++) {
       const own = await declareService(app.ctx, { redirectUris: [redirectUri] });
@@ -335,4 +281,45 @@ onBothDatabases('authorization requests', (open, dialect) => {
       expect(event?.detail).toMatchObject({ reason: 'service_revoked' });
     }
   });
+});
+
+// The same of an application of a service, on both databases: sessions/runs/life.test.ts.
+test('an external client describes itself, in a document that is kept for five minutes unless it is wrong, and it alone refreshes, while its host is listed', async () => {
+  let fetches = 0;
+  let document: object = { redirect_uris: 'none' };
+  const answer = (): Response => {
+    fetches += 1;
+    return Response.json({ client_id: clientId, client_name: 'Assistant', ...document });
+  };
+  const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: answer });
+  const host = `127.0.0.1:${server.port}`;
+  const clientId = `http://${host}/client`;
+  const app = await openApp('sqlite', { settings: { LATCHKEY_CLIENT_HOSTS: host } });
+  const request = requestOf(clientId, { redirect_uri: 'http://127.0.0.1:41234/callback' });
+  const verify = async () => asBrowser(app, await app.login(), 'verify', request);
+  for (const fetched of [1, 2])
+    expect([outcome(await verify()), fetches]).toEqual(['400 invalid_request', fetched]);
+  document = { redirect_uris: ['http://127.0.0.1/callback'] };
+  expect((await verify()).body).toMatchObject({
+    client: { id: clientId, name: 'Assistant', kind: 'external', host },
+    redirect_host: null,
+    loopback_warning: true,
+    approval: 'needed',
+  });
+  const code = await codeFor(app, await app.login(), request);
+  const { redirect_uri } = request;
+  const { body } = await redeem(app, code, { client_id: clientId, redirect_uri });
+  const refresh = async (client_id?: string, at = app) => {
+    const form = { grant_type: 'refresh_token', refresh_token: body.refresh_token };
+    return outcome(await at.ask('POST', '/token', { form: { ...form, ...(client_id && { client_id }) } }));
+  };
+  const service = await declareService(app.ctx, { redirectUris: [redirectUri] });
+  for (const other of [undefined, 'https://other.example/client', service.id])
+    expect(await refresh(other)).toBe('400 invalid_grant');
+  expect(await refresh(clientId, await openApp('sqlite', { beside: app }))).toBe('400 invalid_grant');
+  expect([await refresh(clientId), fetches]).toEqual(['200', 3]);
+  app.pass(301);
+  await verify();
+  expect(fetches).toBe(4);
+  await server.stop(true);
 });

@@ -1,9 +1,10 @@
 // The form of events on the wire, and the keys that sign them.
 
 import { expect, test } from 'bun:test';
-import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
+import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { onBothDatabases, type TestApp } from '#support/app.ts';
 import { type FeedService, feedService } from '#support/feed.ts';
+import { verifiedJwt } from '#support/jwt.ts';
 import { addMember, createOrganization } from '#support/services.ts';
 import { removeMember } from '../../identity/organizations/organizations.ts';
 import { leadSeconds, rotateSigningKey } from '../signing-keys/signing-keys.ts';
@@ -60,9 +61,8 @@ onBothDatabases('the form of events', (open, dialect) => {
     const [renewed] = Object.values((await service.ask(now)).body.sets) as [string];
     expect(decodeProtectedHeader(renewed).kid).not.toBe(decodeProtectedHeader(set).kid);
     t.pass(7 * 86_400 - 120);
-    const keys = createLocalJWKSet((await t.ask('GET', '.well-known/jwks.json')).body as JSONWebKeySet);
     for (const one of [set, renewed])
-      expect((await jwtVerify(one, keys, { typ: 'secevent+jwt', audience: service.id })).payload).toEqual(
+      expect((await verifiedJwt(t, one, service.id, { typ: 'secevent+jwt' })).payload).toEqual(
         decodeJwt(set),
       );
   });

@@ -1,7 +1,6 @@
 import { beforeEach, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import type { SignOutPage } from '@latchkey/contract/openid';
-import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
 import { outcome, sameOrigin, throughPasskey } from '#support/account.ts';
 import { type Answer, onBothDatabases, type Tokens } from '#support/app.ts';
 import { pageDataIn } from '#support/ask.ts';
@@ -15,6 +14,7 @@ import {
   requestOf,
   responseIn,
 } from '#support/authorize.ts';
+import { verifiedJwt } from '#support/jwt.ts';
 import { authorizePath } from '#support/program.ts';
 import { introspected } from '#support/runs.ts';
 import { declareService } from '#support/services.ts';
@@ -38,15 +38,8 @@ onBothDatabases('OpenID Connect', (open) => {
   });
 
   const me = async () => (await app.ask('GET', '/me', { token: tokens.access_token })).body;
-  const verify = async (idToken: string, audience = service.id) => {
-    const keys = (await app.ask('GET', '.well-known/jwks.json')).body as JSONWebKeySet;
-    return jwtVerify(idToken, createLocalJWKSet(keys), {
-      issuer: app.ctx.config.baseUrl,
-      audience,
-      algorithms: ['RS256'],
-      currentDate: new Date(app.ctx.clock()),
-    });
-  };
+  const verify = (idToken: string, audience = service.id) =>
+    verifiedJwt(app, idToken, audience, { algorithms: ['RS256'] });
   const openid = (scope: string, changed = {}) => appLogin(app, tokens, service, { scope, ...changed });
 
   const facts = (token: string) => introspected(app, token, service.authorization);

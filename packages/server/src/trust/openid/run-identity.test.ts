@@ -1,8 +1,9 @@
 import { expect, test } from 'bun:test';
-import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
+import { decodeProtectedHeader } from 'jose';
 import { newAddress, outcome } from '#support/account.ts';
 import { onBothDatabases, sharedNodes, type Tokens } from '#support/app.ts';
 import { appLogin, redirectUri } from '#support/authorize.ts';
+import { verifiedJwt } from '#support/jwt.ts';
 import { createdKey } from '#support/keys.ts';
 import { exchange, introspected, startedRun } from '#support/runs.ts';
 import { declareService, ticketsDeclared } from '#support/services.ts';
@@ -26,15 +27,8 @@ onBothDatabases('identity tokens of runs', (open, dialect) => {
     expect(outcome(answer)).toBe('200');
     return answer.body as { id_token: string; expires_in: number };
   };
-  const verified = async (token: string, audience = cloud) => {
-    const { body } = await app.ask('GET', '.well-known/jwks.json');
-    return jwtVerify(token, createLocalJWKSet(body), {
-      audience,
-      issuer: app.ctx.config.baseUrl,
-      algorithms: ['RS256'],
-      currentDate: new Date(app.ctx.clock()),
-    });
-  };
+  const verified = (token: string, audience = cloud) =>
+    verifiedJwt(app, token, audience, { algorithms: ['RS256'] });
 
   test('say whom a run acts for, and which service acts in it, under a published key', async () => {
     const owner = await app.login(newAddress());
