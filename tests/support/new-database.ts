@@ -14,9 +14,13 @@ let postgresTemplate: Promise<string> | undefined;
 
 const newFile = () => `sqlite:${join(temporaryDirectory(), 'latchkey.db')}`;
 
+/** The address of a new database without tables. A SQLite file does not exist yet. */
+export const emptyDatabase = async (dialect: Dialect): Promise<string> =>
+  dialect === 'sqlite' ? newFile() : (await startPostgres()).createDatabase();
+
 /** The address of a new database without rows. A SQLite file does not exist yet: migrating it takes no longer than copying one. */
 export async function newDatabase(dialect: Dialect): Promise<string> {
-  if (dialect === 'sqlite') return newFile();
+  if (dialect === 'sqlite') return emptyDatabase(dialect);
   const server = await startPostgres();
   postgresTemplate ??= server.createDatabase().then(migrated);
   return server.createDatabase(await postgresTemplate);
@@ -33,7 +37,7 @@ export async function databaseUpTo(
   dialect: Dialect,
   last: string | NoMigrations = NO_MIGRATIONS,
 ): Promise<string> {
-  const url = dialect === 'sqlite' ? newFile() : await (await startPostgres()).createDatabase();
+  const url = await emptyDatabase(dialect);
   await inLongTransaction(url, (tx) => migrate(tx, migrations, last));
   return url;
 }

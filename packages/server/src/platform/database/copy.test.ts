@@ -1,16 +1,13 @@
 import { expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import postgres from 'postgres';
 import { outcome } from '#support/account.ts';
 import { useEverything } from '#support/account-operations.ts';
 import { prepareAccount, prepareDatabase } from '#support/account-scene.ts';
 import { openApp, type TestApp } from '#support/app.ts';
 import { feedService } from '#support/feed.ts';
-import { databaseUpTo } from '#support/new-database.ts';
-import { startPostgres } from '#support/postgres.ts';
+import { databaseUpTo, emptyDatabase } from '#support/new-database.ts';
 import { introspected, refreshRun, startedRun } from '#support/runs.ts';
-import { temporaryDirectory } from '#support/service.ts';
 import { declareService, ticketsDeclared } from '#support/services.ts';
 import { copyStore } from './copy.ts';
 import type { Dialect } from './executor.ts';
@@ -18,11 +15,6 @@ import { inLongTransaction } from './long-transaction.ts';
 import { migrationNames } from './migrate.ts';
 import { requireUnserved } from './store-lock.ts';
 import { tableNames } from './stored-rows.ts';
-
-const emptyUrl = async (dialect: Dialect): Promise<string> =>
-  dialect === 'sqlite'
-    ? `sqlite:${join(temporaryDirectory(), 'copy.db')}`
-    : (await startPostgres()).createDatabase();
 
 const openCopy = (of: TestApp, dialect: Dialect, databaseUrl: string): Promise<TestApp> =>
   openApp(dialect, { databaseUrl, settings: { LATCHKEY_KEYS: of.keys } });
@@ -60,7 +52,7 @@ for (const [from, to] of [
     const before = await rowsOf(app);
     await app.close();
 
-    const url = await emptyUrl(to);
+    const url = await emptyDatabase(to);
     const counts = await copyStore(app.databaseUrl, url);
     const copy = await openCopy(app, to, url);
     expect(await rowsOf(copy)).toEqual(before);
@@ -102,7 +94,7 @@ for (const [from, to] of [
     expect(await rowsOf(used)).toEqual(before);
     await used.close();
     await refuses(await databaseUpTo(to, migrationNames.at(-2)!), 'of another release');
-    const foreign = await emptyUrl(to);
+    const foreign = await emptyDatabase(to);
     await inLongTransaction(foreign, (tx) => tx.run('CREATE TABLE others (id TEXT)', []));
     await refuses(foreign, 'is not empty');
 
@@ -110,7 +102,7 @@ for (const [from, to] of [
       inLongTransaction(app.databaseUrl, (tx) => tx.run(`ALTER TABLE ${table} RENAME TO ${name}`, []));
     // The last table to be copied is missing.
     await rename('feed_acknowledgements', 'renamed');
-    const url = await emptyUrl(to);
+    const url = await emptyDatabase(to);
     await refuses(url, 'feed_acknowledgements');
     if (to === 'sqlite') expect(existsSync(url.slice('sqlite:'.length))).toBe(false);
     else {

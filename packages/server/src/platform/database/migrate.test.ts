@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test';
 import { type Kysely, sql } from 'kysely';
 import postgres from 'postgres';
 import { onBothDatabases } from '#support/app.ts';
-import { startPostgres } from '#support/postgres.ts';
-import { runOperator, runOperatorProcess, temporaryDirectory } from '#support/service.ts';
+import { emptyDatabase, newDatabase } from '#support/new-database.ts';
+import { runOperator, runOperatorProcess } from '#support/service.ts';
 import { fresh } from '#support/shared.ts';
 import { until } from '#support/until.ts';
 import { generateKey } from '../crypto/primitives.ts';
@@ -31,8 +31,7 @@ onBothDatabases('migrations', (open, dialect) => {
   const t = fresh(open);
 
   test('processes that start at the same time on an empty database all succeed, and each migration runs once', async () => {
-    const server = dialect === 'postgres' && (await startPostgres());
-    const url = server ? await server.createDatabase() : `sqlite:${temporaryDirectory()}/latchkey.db`;
+    const url = await emptyDatabase(dialect);
     const env = { DATABASE_URL: url, LATCHKEY_KEYS: generateKey() };
     const results = await Promise.all(Array.from({ length: 4 }, () => runOperatorProcess(env, 'migrate')));
     for (const result of results) expect(result).toMatchObject({ code: 0, stderr: '' });
@@ -87,8 +86,7 @@ onBothDatabases('migrations', (open, dialect) => {
 });
 
 test('of two programs that start while a request keeps a migration from a table, one migrates, and the other finds it done', async () => {
-  const url = await (await startPostgres()).createDatabase();
-  await (await openDatabase(url, { log })).close();
+  const url = await newDatabase('postgres');
   const other = postgres(url, { max: 2 });
   const request = await other.reserve();
   await request`BEGIN`;
@@ -105,8 +103,7 @@ test('of two programs that start while a request keeps a migration from a table,
 });
 
 test('a migration that ends in a deadlock with a request of an earlier release runs again', async () => {
-  const url = await (await startPostgres()).createDatabase();
-  await (await openDatabase(url, { log })).close();
+  const url = await newDatabase('postgres');
   const other = postgres(url, { max: 2 });
   await other.unsafe(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET deadlock_timeout = '3s'`);
   const request = await other.reserve();

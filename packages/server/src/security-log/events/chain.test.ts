@@ -136,16 +136,10 @@ const tampered: [string, Log, string[]][] = [
     ['changed: event 4', 'changed: event 5', 'changed: event 6', 'added: event 7'],
   ],
   [
-    'swapped events',
-    change(change(whole, 2, { ...fourth, seq: 3 }), 3, { ...third, seq: 4 }),
-    ['changed: event 3', 'changed: event 4', 'changed: event 5'],
-  ],
-  [
     'swapped events that keep their MACs',
     change(change(whole, 2, { ...fourth, seq: 3, mac: third.mac }), 3, { ...third, seq: 4, mac: fourth.mac }),
     ['changed: event 3', 'changed: event 4'],
   ],
-  ['removed newest events', { ...whole, events: withoutLast.events }, ['removed: events 5-6']],
   ['removed newest events and ends to match', withoutLast, [ends]],
   ['that, without a seal', changeChain(withoutLast, { seal: noMac }), [ends]],
   [
