@@ -7,7 +7,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { type Home, newHome, type RunningAgent, startAgentOn, storeLogin } from '#support/cli.ts';
+import { type Home, newHome, startAgentOn, storeLogin } from '#support/cli.ts';
 import { sendTo } from '#support/forwarding.ts';
 import { nodes } from '#support/node.ts';
 import { registerService, startService } from '#support/service.ts';
@@ -44,21 +44,16 @@ afterEach(() => server.closeAllConnections());
 afterAll(() => void server.close());
 
 describe.each(runtimes)('on $name', ({ name, command }) => {
-  let agent: RunningAgent;
-  let url: string;
-
-  beforeAll(async () => {
+  const agent = shared(() => {
     const args = ['--listen', '127.0.0.1:0', '--forward', `tickets=${upstream} tickets:read`];
-    agent = await startAgentOn(command, home, ...args);
-    url = agent.forwards['LATCHKEY_FORWARD_TICKETS'] ?? '';
+    return startAgentOn(command, home, ...args);
   });
-
-  afterAll(() => agent.stop());
+  const url = () => new URL(agent.forwards['LATCHKEY_FORWARD_TICKETS'] ?? '');
 
   test.skipIf(process.platform !== 'linux')('50 MB go both ways in constant memory', async () => {
     const chunk = Buffer.alloc(64 * 1024, 'x');
     respond = (request, response) => pipeline(request, response);
-    const { hostname, port, pathname } = new URL(url);
+    const { hostname, port, pathname } = url();
     const echo = async (bytes: number): Promise<number> => {
       const sent = request({ hostname, port, path: pathname, method: 'POST', agent: false });
       const answered = once(sent, 'response') as Promise<[IncomingMessage]>;
@@ -103,7 +98,7 @@ describe.each(runtimes)('on $name', ({ name, command }) => {
     };
     const send = async (method: string, path: string, more: readonly string[] = [], body = '') => {
       const headers = ['X-Own', 'Ã©', 'Cookie', 'a', ...more];
-      const answer = await sendTo(new URL(url), path, { method, headers, body: Buffer.from(body) });
+      const answer = await sendTo(url(), path, { method, headers, body: Buffer.from(body) });
       const text = await answer.toArray().then((parts) => Buffer.concat(parts).toString(), String);
       return { status: answer.statusCode, headers: answer.rawHeaders, text };
     };

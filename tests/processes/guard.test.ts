@@ -82,53 +82,46 @@ async function deviceToken(scope?: string): Promise<string> {
 
 /** Each kind of decision of the guard, as a client of this program sees it. `packages/client/src/guard.test.ts` has all of them. */
 async function expectGuarded(command: readonly string[]): Promise<void> {
-  const { url, stop } = await startExample(command, {
-    LATCHKEY_SERVER: latchkey.url,
-    SERVICE_KEY: serviceKey,
-  });
+  isUnavailable = false;
+  const { url } = await startExample(command, { LATCHKEY_SERVER: latchkey.url, SERVICE_KEY: serviceKey });
   const ask = (method: string, path: string, token?: string) =>
     request(url, method, path, { ...(token && { token }), headers: { 'X-Request-Id': 'from-the-test' } });
   const list = (token?: string) => ask('GET', 'projects', token);
   const remove = (slug: string, token: string) => ask('DELETE', `organizations/${slug}/projects`, token);
-  try {
-    const token = await recentToken();
-    const listed = await list(token);
-    expect([listed.status, listed.body]).toEqual([
-      200,
-      { user: expect.stringMatching(/^usr_/), organizations },
-    ]);
-    expect((await remove('acme', token)).status).toBe(204);
-    expect((await remove('bolt', token)).status).toBe(403);
+  const token = await recentToken();
+  const listed = await list(token);
+  expect([listed.status, listed.body]).toEqual([
+    200,
+    { user: expect.stringMatching(/^usr_/), organizations },
+  ]);
+  expect((await remove('acme', token)).status).toBe(204);
+  expect((await remove('bolt', token)).status).toBe(403);
 
-    const anonymous = await list();
-    expect([anonymous.status, anonymous.headers.get('WWW-Authenticate'), anonymous.body]).toEqual([
-      ...[401, 'Bearer realm="latchkey"'],
-      {
-        error: 'invalid_token',
-        error_description: 'This request requires an access token.',
-        request_id: 'from-the-test',
-      },
-    ]);
-    const { access_token: revoked } = await service.login('eve@example.com');
-    await service.api.call('revoke', { accessToken: revoked, body: {} });
-    const [narrow, device] = [await deviceToken('projects:read organizations'), await deviceToken()];
-    for (const one of [narrow, device]) expect((await list(one)).status).toBe(200);
-    for (const [answer, status, error, end] of [
-      [await list(revoked), 401, 'invalid_token', 'revoked."'],
-      [await remove('acme', narrow), 403, 'insufficient_scope', 'scope="projects:write"'],
-      [await remove('acme', device), 401, 'insufficient_user_authentication', 'max_age="900"'],
-    ] as const) {
-      expect([answer.status, answer.body.error]).toEqual([status, error]);
-      expect(answer.headers.get('WWW-Authenticate')).toEndWith(end);
-    }
-
-    isUnavailable = true;
-    const { status, headers, body } = await list(await recentToken());
-    expect([status, headers.get('Retry-After'), body.error]).toEqual([503, '7', 'temporarily_unavailable']);
-  } finally {
-    isUnavailable = false;
-    await stop();
+  const anonymous = await list();
+  expect([anonymous.status, anonymous.headers.get('WWW-Authenticate'), anonymous.body]).toEqual([
+    ...[401, 'Bearer realm="latchkey"'],
+    {
+      error: 'invalid_token',
+      error_description: 'This request requires an access token.',
+      request_id: 'from-the-test',
+    },
+  ]);
+  const { access_token: revoked } = await service.login('eve@example.com');
+  await service.api.call('revoke', { accessToken: revoked, body: {} });
+  const [narrow, device] = [await deviceToken('projects:read organizations'), await deviceToken()];
+  for (const one of [narrow, device]) expect((await list(one)).status).toBe(200);
+  for (const [answer, status, error, end] of [
+    [await list(revoked), 401, 'invalid_token', 'revoked."'],
+    [await remove('acme', narrow), 403, 'insufficient_scope', 'scope="projects:write"'],
+    [await remove('acme', device), 401, 'insufficient_user_authentication', 'max_age="900"'],
+  ] as const) {
+    expect([answer.status, answer.body.error]).toEqual([status, error]);
+    expect(answer.headers.get('WWW-Authenticate')).toEndWith(end);
   }
+
+  isUnavailable = true;
+  const { status, headers, body } = await list(await recentToken());
+  expect([status, headers.get('Retry-After'), body.error]).toEqual([503, '7', 'temporarily_unavailable']);
 }
 
 const node = findNode();

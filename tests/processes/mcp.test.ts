@@ -1,7 +1,7 @@
 // The guide for servers of the Model Context Protocol, as a process. The protocol's own client, which knows only its URL and who
 // it is itself, signs its user in.
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { exchangeToken } from '@latchkey/client/token-exchange';
 import { openTokenSession } from '@latchkey/client/token-session';
@@ -10,12 +10,13 @@ import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { spawn } from '#support/cleanup.ts';
-import { examples, type RunningExample, startExample } from '#support/example.ts';
+import { examples, startExample } from '#support/example.ts';
 import { codeBlocks, exampleText, openTerminal, readerOf } from '#support/guides.ts';
 import { mcpProvider } from '#support/mcp-provider.ts';
-import { startProgram, type TestProgram } from '#support/program.ts';
+import { startProgram } from '#support/program.ts';
 import { reservePort } from '#support/reserved-port.ts';
-import { registerService, startService, type TestService } from '#support/service.ts';
+import { registerService, startService } from '#support/service.ts';
+import { shared } from '#support/shared.ts';
 import { until } from '#support/until.ts';
 import { linesOf } from '#support/worker.ts';
 
@@ -23,34 +24,23 @@ const redirectUri = 'http://127.0.0.1/callback';
 const port = reservePort();
 const resource = `http://localhost:${port}/mcp`;
 
-let service: TestService;
-let program: TestProgram;
-let server: RunningExample;
+const program = shared(async () => startProgram());
+const service = shared(() => startService({ env: { LATCHKEY_CLIENT_HOSTS: program.host } }));
 /** Of a service that the operator gave a redirect URI: the client that is registered here. */
 let registeredId: string;
 let person: string;
 
-beforeAll(async () => {
-  program = startProgram();
-  service = await startService({
-    env: { LATCHKEY_CLIENT_HOSTS: program.host },
-  });
+shared(async () => {
   const [commands = ''] = await codeBlocks('docs/mcp.md', 'sh');
   const terminal = openTerminal(readerOf(service), { 'http://localhost:3000/mcp': resource });
   const serviceKey = (await terminal.run(commands)).output.trim().split('\n').at(-1)!;
-  registeredId = await register('desk', redirectUri);
-  server = await startExample(
-    [process.execPath, join(examples, 'mcp.ts')],
-    { LATCHKEY_SERVER: service.url, SERVICE_KEY: serviceKey },
-    port,
-  );
-  person = (await service.login('ada@example.com')).access_token;
+  const settings = { LATCHKEY_SERVER: service.url, SERVICE_KEY: serviceKey };
+  return startExample([process.execPath, join(examples, 'mcp.ts')], settings, port);
 });
 
-afterAll(async () => {
-  await server.stop();
-  await service.stop();
-  await program.stop();
+beforeAll(async () => {
+  registeredId = await register('desk', redirectUri);
+  person = (await service.login('ada@example.com')).access_token;
 });
 
 /** Registers a client, and returns its ID. */

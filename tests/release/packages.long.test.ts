@@ -12,7 +12,8 @@ import { approving, decide, expireAccessToken, listener, newHome, runIn } from '
 import type { SuiteOptions } from '#support/client-suite.ts';
 import { followInstalling } from '#support/guides.ts';
 import { nodes } from '#support/node.ts';
-import { registerService, startService, type TestService, temporaryDirectory } from '#support/service.ts';
+import { registerService, startService, temporaryDirectory } from '#support/service.ts';
+import { shared } from '#support/shared.ts';
 import { until, waitTimeoutMs } from '#support/until.ts';
 import { linesOf } from '#support/worker.ts';
 import cli from '../../packages/cli/package.json' with { type: 'json' };
@@ -23,7 +24,6 @@ const target = temporaryDirectory();
 const maxCliMegabytes = 15;
 
 let archives: readonly string[];
-let service: TestService;
 
 /** A page on another origin that runs the SDK in a browser, and a server that is no Latchkey. */
 const other = listener((request) => {
@@ -46,19 +46,13 @@ const other = listener((request) => {
   }
 });
 
+const service = shared(() =>
+  startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_ALLOWED_ORIGINS: other.url } }),
+);
 beforeAll(async () => {
-  [archives, service] = await Promise.all([
-    buildPackages(target),
-    startService({
-      env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_ALLOWED_ORIGINS: other.url },
-    }),
-  ]);
+  archives = await buildPackages(target);
 });
-
-afterAll(async () => {
-  await other.stop();
-  await service.stop();
-});
+afterAll(() => other.stop());
 
 const archive = (name: string): string =>
   archives.find((path) => path.endsWith(`/${name}-${cli.version}.tgz`))!;

@@ -1,6 +1,6 @@
 // Attacks on people who sign in to applications, against the server and against openid-client.
 
-import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import * as openid from 'openid-client';
 import { cookieByMail, sameOrigin } from '#support/account.ts';
 import { openApp, type Tokens } from '#support/app.ts';
@@ -14,7 +14,8 @@ describe('attacks on applications and their users', () => {
   type Application = Awaited<ReturnType<typeof newApplication>>;
   /** A sign-in that an application has started. */
   type Login = Awaited<ReturnType<typeof start>>;
-  let [charts, wiki]: Application[] = [];
+  const charts = shared(() => newApplication('charts'));
+  const wiki = shared(() => newApplication('wiki'));
   let victim: Tokens;
   let attacker: Tokens;
   /** What the network makes of a token response. */
@@ -45,10 +46,6 @@ describe('attacks on applications and their users', () => {
     return { ...service, redirectUri, config };
   }
 
-  beforeAll(async () => {
-    charts = await newApplication('charts');
-    wiki = await newApplication('wiki');
-  });
   beforeEach(async () => {
     alter = (tokens) => tokens;
     victim = await app.login();
@@ -95,24 +92,24 @@ describe('attacks on applications and their users', () => {
         token_endpoint: 'https://evil.example/token',
         authorization_response_iss_parameter_supported: true,
       },
-      charts!.id,
-      charts!.secret,
+      charts.id,
+      charts.secret,
     );
     evil[openid.customFetch] = async (url) => {
       sent.push(url);
       return Response.json({});
     };
     for (const decision of ['approve', 'deny']) {
-      const login = await start(charts!);
+      const login = await start(charts);
       const response = await decided(victim, login, decision);
-      expect(await refusal({ ...charts!, config: evil }, response, login)).toContain('"iss"');
+      expect(await refusal({ ...charts, config: evil }, response, login)).toContain('"iss"');
     }
     expect(sent).toEqual([]);
   });
 
   test("a stolen code gets nothing in the attacker's own login, at its application or at another", async () => {
-    for (const target of [charts!, wiki!]) {
-      const stolen = await decided(victim, await start(charts!));
+    for (const target of [charts, wiki]) {
+      const stolen = await decided(victim, await start(charts));
       const own = await start(target);
       const injected = await decided(attacker, own);
       injected.searchParams.set('code', stolen.searchParams.get('code') ?? '');
@@ -121,8 +118,8 @@ describe('attacks on applications and their users', () => {
   });
 
   test('a stolen response signs nobody in whose browser did not start the login', async () => {
-    const response = await decided(attacker, await start(charts!));
-    expect(await refusal(charts!, response, await start(charts!))).toContain('"state"');
+    const response = await decided(attacker, await start(charts));
+    expect(await refusal(charts, response, await start(charts))).toContain('"state"');
   });
 
   const idTokenOf = async (tokens: Tokens, application: Application): Promise<string> => {
@@ -134,21 +131,21 @@ describe('attacks on applications and their users', () => {
 
   test('an identity token signs nobody in to another application, nor in another login', async () => {
     for (const [source, claim] of [
-      [charts!, '"aud"'],
-      [wiki!, '"nonce"'],
+      [charts, '"aud"'],
+      [wiki, '"nonce"'],
     ] as const) {
       const id_token = await idTokenOf(victim, source);
-      const login = await start(wiki!);
+      const login = await start(wiki);
       const response = await decided(attacker, login);
       alter = (tokens) => ({ ...tokens, id_token });
-      expect(await refusal(wiki!, response, login)).toContain(claim);
+      expect(await refusal(wiki, response, login)).toContain(claim);
       alter = (tokens) => tokens;
     }
   });
 
   test('prompt=none says the same to everybody, so that no frame learns who is signed in', async () => {
     const cookie = await cookieByMail(app, 'grace@example.com');
-    const { parameters } = await start(charts!, { prompt: 'none' });
+    const { parameters } = await start(charts, { prompt: 'none' });
     const answers = await Promise.all(
       [{}, { cookie, headers: { ...sameOrigin, 'Sec-Fetch-Dest': 'iframe' } }].map((sent) =>
         app.ask('GET', authorizePath(parameters).slice(1), sent),
@@ -166,15 +163,15 @@ describe('attacks on applications and their users', () => {
   });
 
   test('a request larger than any cookie is answered whole, by GET and by POST', async () => {
-    const id_token_hint = await idTokenOf(victim, charts!);
+    const id_token_hint = await idTokenOf(victim, charts);
     const largest = { state: '%'.repeat(2_048), nonce: 'n'.repeat(512), login_hint: 'h'.repeat(512) };
-    const login = await start(charts!, { ...largest, id_token_hint });
+    const login = await start(charts, { ...largest, id_token_hint });
     const { status, headers } = await app.ask('POST', 'authorize', { form: login.parameters });
     expect([status, headers.get('Location')?.length]).toEqual([303, expect.any(Number)]);
     expect(headers.get('Location')?.length).toBeGreaterThan(2 * 4_096);
     expect((await app.ask('GET', (headers.get('Location') ?? '').slice(1))).status).toBe(200);
     const response = await decided(victim, login);
     const checks = { ...login.checks, expectedState: largest.state, expectedNonce: largest.nonce };
-    expect(await refusal(charts!, response, { ...login, checks })).toBe('none');
+    expect(await refusal(charts, response, { ...login, checks })).toBe('none');
   });
 });

@@ -6,8 +6,6 @@ import { launch, untilReady } from './service.ts';
 
 export const examples = join(import.meta.dir, '../../examples');
 
-export type RunningExample = Awaited<ReturnType<typeof startExample>>;
-
 /** Starts a service that accepts the tokens of the service at `LATCHKEY_SERVER`, and resolves once it responds. */
 export async function startExample(
   command: readonly string[],
