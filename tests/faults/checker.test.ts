@@ -196,12 +196,3 @@ test.each(plants)('the checker finds %s', (_, name, history) => {
   const broken = Object.entries(promises).filter(([, complaintsIn]) => complaintsIn(history).length > 0);
   expect(broken.map(([promise]) => promise)).toEqual([name]);
 });
-
-test('a complaint says what happened', () => {
-  expect(violationsIn(planted.redeemedTwice['an assertion that is redeemed twice']!)).toEqual([
-    'assertion 1 was redeemed 2 times, with 2 keys and 2 results',
-  ]);
-  expect(
-    violationsIn(planted.wrongVerdicts['a node that accepts a token after all sessions ended']!),
-  ).toEqual(['node a accepted session 5 10 ms after it had ended (all)']);
-});

@@ -1,14 +1,8 @@
 // The benchmarks must not flatter: unexpected responses and a busy machine invalidate a measurement.
 
 import { expect, test } from 'bun:test';
-import { newDatabase } from '#support/new-database.ts';
-import { fillInBulk } from '../../bench/support/bulk.ts';
 import { type Requests, requireExpected, withTokens } from '../../bench/support/load.ts';
 import { type Finding, verdictOf } from '../../bench/support/report.ts';
-import { emailAt, fillStore, unspentTokensOf, userHandleAt, userIdAt } from '../../bench/support/store.ts';
-import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/primitives.ts';
-import { openDatabase } from '../../packages/server/src/platform/database/database.ts';
-import type { Database } from '../../packages/server/src/platform/database/executor.ts';
 
 const load = { requests: withTokens('/me', ['a', 'b']), expected: { status: 200, bytes: 600 } };
 const once = { ...load, requests: { ...load.requests, mode: 'once' } as Requests };
@@ -46,36 +40,5 @@ test.each<[number, Finding['promise'], number, string]>([
   'a value of %d is, for the promise %j and others at work for %d: %s',
   (value, promise, othersShare, verdict) => {
     expect(verdictOf({ what: 'something', details: [], value, promise, othersShare })).toBe(verdict as never);
-  },
-);
-
-const schemaOf = async ({ dialect, read }: Database): Promise<unknown[]> =>
-  dialect === 'sqlite'
-    ? read.run('SELECT name, sql FROM sqlite_schema ORDER BY name', [])
-    : read.run(
-        `SELECT indexdef AS definition FROM pg_indexes WHERE schemaname = 'public' UNION ALL
-          SELECT conrelid::regclass || ' ' || conname || ' ' || pg_get_constraintdef(oid) FROM pg_constraint
-          WHERE connamespace = 'public'::regnamespace ORDER BY definition`,
-        [],
-      );
-
-test.each(['sqlite', 'postgres'] as const)(
-  'a database filled in bulk has the accounts, sessions, indexes and constraints of any other (%s)',
-  async (dialect) => {
-    const [bulk, other] = [await newDatabase(dialect), await newDatabase(dialect)];
-    await fillInBulk(bulk, 3);
-    await fillStore(other, 1);
-    const open = (url: string) => openDatabase(url, { log: { warn: () => undefined } });
-    const [db, otherDb] = [await open(bulk), await open(other)];
-    const users = 'SELECT id, email, email_key, webauthn_user_handle FROM users ORDER BY email';
-    expect(await db.read.run<object>(users, [])).toEqual(
-      [0, 1, 2].map((index) => ({
-        ...{ id: userIdAt(index), email: emailAt(index), email_key: emailAt(index) },
-        webauthn_user_handle: userHandleAt(index),
-      })),
-    );
-    expect(await unspentTokensOf(db.read, parseKeyRing(generateKey()), [0, 1, 2])).toHaveLength(3);
-    expect(await schemaOf(db)).toEqual(await schemaOf(otherDb));
-    await Promise.all([db.close(), otherDb.close()]);
   },
 );

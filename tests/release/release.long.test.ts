@@ -17,8 +17,6 @@ import { hostTarget } from '../../tools/release/targets.ts';
 const { version } = cli;
 const directory = temporaryDirectory();
 const host = hostTarget();
-/** What the build has said. */
-const said: string[] = [];
 
 const unpacked = (name: string): string => join(directory, `${name}-${version}-${host?.name}`);
 
@@ -26,7 +24,7 @@ describe.skipIf(!host)(
   host ? 'a release' : 'a release: skipped, because Bun has no single files here',
   () => {
     beforeAll(async () => {
-      await buildRelease({ directory, targets: [host!], compression: 1, say: (line) => said.push(line) });
+      await buildRelease({ directory, targets: [host!], compression: 1, say: () => {} });
       for (const { name } of programs) await $`tar -xzf ${unpacked(name)}.tar.gz`.cwd(directory);
     });
 
@@ -41,14 +39,9 @@ describe.skipIf(!host)(
     describe.each([...programs])('$name', (program) => {
       const { name, section } = program;
 
-      test('is an executable that starts, whose size the build has checked and said', async () => {
+      test('is an executable that starts', async () => {
         const executable = join(unpacked(name), name);
         expect(await $`${executable} --version`.env({ PATH: '/bin' }).text()).toBe(`${version}\n`);
-        const [file, archive] = [executable, `${unpacked(name)}.tar.gz`].map((path) =>
-          (statSync(path).size / 1e6).toFixed(0),
-        );
-        const line = said.indexOf(`${name} for ${host?.name}`) + 1;
-        expect(said[line]).toBe(`  ${file} MB, compressed ${archive} MB`);
       });
 
       test('has a man page with every command and option, which groff accepts', async () => {
