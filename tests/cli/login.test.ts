@@ -5,7 +5,6 @@ import { chmodSync } from 'node:fs';
 import { dirname } from 'node:path';
 import {
   approving,
-  decide,
   expireAccessToken,
   type Home,
   latchkey,
@@ -28,14 +27,12 @@ test('a session that cannot be stored is ended at the server, and the former one
   const home = newHome({ LATCHKEY_SERVER: service.url });
   await storeLogin(home, service.url, 'unstored@example.com');
   const before = await storeOf(home, service.url).read();
-  let decided: Promise<void> | undefined;
-  const { code, stderr } = await runIn(home, [...withoutRootsPowers, program, 'login'], (text) => {
-    const userCode = userCodeIn(text);
-    if (!userCode || decided) return;
-    chmodSync(dirname(home.credentialsFile), 0o500);
-    decided = decide(service.url, userCode, 'unstored@example.com');
-  });
-  await decided;
+  const { code, stderr } = await approving(service.url, 'unstored@example.com', (onStderr) =>
+    runIn(home, [...withoutRootsPowers, program, 'login'], (text) => {
+      if (userCodeIn(text)) chmodSync(dirname(home.credentialsFile), 0o500);
+      onStderr(text);
+    }),
+  );
   chmodSync(dirname(home.credentialsFile), 0o700);
   expect(code).toBe(4);
   expect(stderr).toContain('permission denied');

@@ -6,7 +6,7 @@ import { beforeEach, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Home } from '#support/cli.ts';
-import { codeBlocks, openTerminal, readerOf, runWell, type Terminal } from '#support/guides.ts';
+import { allBlocks, openTerminal, readerOf, runWell, type Terminal } from '#support/guides.ts';
 import { operatorOn, startService } from '#support/service.ts';
 import { shared } from '#support/shared.ts';
 
@@ -19,7 +19,7 @@ beforeEach(() => {
   terminal = openTerminal(home, {});
 });
 
-const run = (block = '') => runWell(terminal, block);
+const run = (block: string) => runWell(terminal, block);
 
 /** The name and the shared organizations of a person, who signs in by email. */
 async function account(email: string) {
@@ -58,8 +58,7 @@ test('people of Better Auth come along with their organizations, and only those 
         ('3', 'o1', 'bob', 'admin', ''), ('4', 'o1', 'eve', 'owner', '');
     `);
 
-  const [organizations, people, ...more] = await codeBlocks('docs/coming-from-better-auth.md', 'sh');
-  expect(more).toEqual([]);
+  const [organizations, people] = await allBlocks('docs/coming-from-better-auth.md', 'sh', 2);
   await run(organizations);
   const output = await run(people);
   expect(output).toContain('2 left out: banned, or with an address that was never confirmed');
@@ -91,8 +90,7 @@ test('people of Auth0 come along once each, and only those with a confirmed addr
   ];
   writeFileSync(join(home.path, 'auth0.ndjson'), users.map((user) => `${JSON.stringify(user)}\n`).join(''));
 
-  const [people, ...more] = await codeBlocks('docs/coming-from-auth0.md', 'sh');
-  expect(more).toEqual([]);
+  const [people] = await allBlocks('docs/coming-from-auth0.md', 'sh', 1);
   const output = await run(people);
   expect(output).toContain('3 left out: blocked, without an address, or with one that was never confirmed');
   expect(output).toContain('\n2 created, 0 completed, 1 unchanged, 0 refused.');

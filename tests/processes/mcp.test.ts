@@ -11,7 +11,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { spawn } from '#support/cleanup.ts';
 import { examples, startExample } from '#support/example.ts';
-import { codeBlocks, exampleText, openTerminal, readerOf } from '#support/guides.ts';
+import { allBlocks, exampleText, openTerminal, readerOf } from '#support/guides.ts';
 import { mcpProvider } from '#support/mcp-provider.ts';
 import { startProgram } from '#support/program.ts';
 import { reservePort } from '#support/reserved-port.ts';
@@ -31,7 +31,7 @@ let registeredId: string;
 let person: string;
 
 shared(async () => {
-  const [commands = ''] = await codeBlocks('docs/mcp.md', 'sh');
+  const [commands] = await allBlocks('docs/mcp.md', 'sh', 1);
   const terminal = openTerminal(readerOf(service), { 'http://localhost:3000/mcp': resource });
   const serviceKey = (await terminal.run(commands)).output.trim().split('\n').at(-1)!;
   const settings = { LATCHKEY_SERVER: service.url, SERVICE_KEY: serviceKey };
@@ -94,7 +94,7 @@ const listProjects = async (client: Client) =>
   JSON.stringify((await client.callTool({ name: 'list_projects' })).content);
 
 test('the guide shows the whole server', async () => {
-  expect((await codeBlocks('docs/mcp.md', 'ts'))[0]).toBe(await exampleText('mcp.ts'));
+  expect(await allBlocks('docs/mcp.md', 'ts', 1)).toEqual([await exampleText('mcp.ts')]);
 });
 
 test('a page of another origin may ask, and only with a token that is bound to the resource', async () => {

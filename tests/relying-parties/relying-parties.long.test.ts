@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { JSONWebKeySet } from 'jose';
 import { sameOrigin } from '#support/account.ts';
-import { codeBlocks, exampleText, openTerminal, readerOf, startBlock } from '#support/guides.ts';
+import { allBlocks, codeBlocks, exampleText, openTerminal, readerOf, startBlock } from '#support/guides.ts';
 import { reservePort } from '#support/reserved-port.ts';
 import { runOperator, startService } from '#support/service.ts';
 import { shared } from '#support/shared.ts';
@@ -113,7 +113,7 @@ test('the guide registers an application and starts it, and shows parts of the e
   const guide = 'docs/openid.md';
   const examples = (await exampleText('openid-client.ts')) + (await exampleText('auth-js.ts'));
   for (const block of await codeBlocks(guide, 'ts')) expect(examples).toContain(block);
-  const [register = '', start = ''] = await codeBlocks(guide, 'sh');
+  const [register, start] = await allBlocks(guide, 'sh', 2);
   const reader = readerOf(service);
   const terminal = openTerminal(reader, {});
   await terminal.run(register);

@@ -18,6 +18,17 @@ export async function codeBlocks(document: string, language: string): Promise<st
   return [...text.matchAll(fence)].map(([, block = '']) => block);
 }
 
+type Texts<Count, Some extends string[] = []> = Some['length'] extends Count
+  ? Some
+  : Texts<Count, [...Some, string]>;
+
+/** The same, of which there must be so many: a test that takes fewer would leave some out. */
+export async function allBlocks<Count extends number>(document: string, language: string, count: Count) {
+  const blocks = await codeBlocks(document, language);
+  expect([document, language, blocks.length]).toEqual([document, language, count]);
+  return blocks as Texts<Count>;
+}
+
 export const exampleText = (name: string): Promise<string> => Bun.file(join(root, 'examples', name)).text();
 
 /** Expects a document to show parts of an example, and nothing else in that language. */
