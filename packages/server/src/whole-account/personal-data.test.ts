@@ -1,12 +1,12 @@
 import { expect, test } from 'bun:test';
 import {
   askForAddress,
+  changeAddress,
   cookieByMail,
   isLive,
   mailsTo,
   outcome,
   sameOrigin,
-  verifyAddress,
 } from '#support/account.ts';
 import { type AccountScene, allRows, prepareAccount, prepareDatabase } from '#support/account-scene.ts';
 import { onBothDatabases, type TestApp } from '#support/app.ts';
@@ -31,7 +31,8 @@ async function rowsAbout({ ctx: { db } }: TestApp, texts: readonly string[]) {
 /** An account with a row in every table that can hold one, and the texts that its rows contain. */
 async function fillTables(app: TestApp): Promise<AccountScene & { readonly texts: string[] }> {
   const scene = await prepareAccount(app, await prepareDatabase(app));
-  expect(outcome(await verifyAddress(app, scene.changeToken))).toBe('200');
+  const changed = { json: { token: scene.changeToken }, token: scene.tokens.access_token };
+  expect(outcome(await app.ask('POST', '/me/email/verify', changed))).toBe('200');
   await askForAddress(app, scene.tokens, `pending-${scene.email}`);
   for (const email of [scene.email, `NEW-${scene.email}`])
     await app.ask('POST', '/magic_link', { json: { email } });
@@ -138,7 +139,7 @@ onBothDatabases('the personal data of an account', (open) => {
     const beside = await open({ beside: app });
     const tokens = await app.login(ada);
     const { id } = (await app.ask('GET', '/me', { token: tokens.access_token })).body;
-    await verifyAddress(app, await askForAddress(app, tokens, 'ada@new.example'));
+    await changeAddress(app, tokens, 'ada@new.example');
     const cookie = await cookieByMail(app, 'ada@new.example');
     const gone = await app.ask('DELETE', '/me', { cookie, headers: sameOrigin });
     expect(outcome(gone)).toBe('204');

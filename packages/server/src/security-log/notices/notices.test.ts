@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import type { NoticeKind } from '@latchkey/contract/notices';
 import {
   addPasskey,
-  askForAddress,
+  changeAddress,
   isLive,
   mailsTo,
   newAuthenticator,
@@ -14,7 +14,6 @@ import {
   signInByMail,
   subjects,
   tokenIn,
-  verifyAddress,
 } from '#support/account.ts';
 import { type Ask, type Mail, onBothDatabases, openApp, type TestApp } from '#support/app.ts';
 import { decideDevice, pollDevice, startDevice } from '#support/devices.ts';
@@ -63,7 +62,7 @@ onBothDatabases('notices', (open) => {
     const { id } = await createdKey(app, tokens, { name: 'night build' });
     await app.ask('DELETE', `/keys/${id}`, { token: tokens.access_token });
     for (let n = 0; n < 4; n++) await app.ask('POST', '/refresh', { json: { refresh_token } });
-    await verifyAddress(app, await askForAddress(app, tokens, 'ada@new.example'));
+    await changeAddress(app, tokens, 'ada@new.example');
     const notices = (await app.mails()).filter(({ text }) => text.includes('/not-me#'));
     const { newDevice, passkeyAdded, passkeyRemoved, keyAdded, keyRemoved, theft, emailChanged } = subjects;
     const kinds = [newDevice, passkeyAdded, passkeyRemoved, keyAdded, keyRemoved, theft, emailChanged];

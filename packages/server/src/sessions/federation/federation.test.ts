@@ -123,15 +123,11 @@ onBothDatabases('federation', (open, dialect) => {
       const wants = { scope: 'tickets:read', resource: tickets, authorization_details: details };
       const key = await newKey(wants);
       expect((await redeemed(key)).authorization_details).toEqual(details);
+      // Each rule of runs once: sessions/runs/runs.test.ts.
       for (const [more, expected] of [
         [{ scope: 'profile' }, 'invalid_scope'],
-        [{ scope: '*' }, 'invalid_scope'],
-        [{ scope: '' }, 'invalid_scope'],
-        [{ scope: 'nobody:declared' }, 'invalid_scope'],
         [{ resource: 'https://other.example' }, 'invalid_target'],
         [{ authorization_details: '[{"type":"deploy","to":"production"}]' }, 'invalid_authorization_details'],
-        [{ authorization_details: '{' }, 'invalid_authorization_details'],
-        [{ expires_in: '59' }, 'invalid_request'],
         [{ expires_in: '3601' }, 'invalid_request'],
         [{ audience: 'https://other.example' }, 'invalid_request'],
       ] as const)
