@@ -65,8 +65,8 @@ export function lossy(fetch: Fetch) {
 }
 
 /** A stored device login, with a browser login of the same person, on a service in this process. */
-export async function loggedIn(service: TestApp, storage: Storage = memoryStorage()) {
-  const browser = await service.login();
+export async function loggedIn(service: TestApp, storage: Storage = memoryStorage(), email?: string) {
+  const browser = await service.login(email);
   const server = service.ctx.config.baseUrl;
   const store = credentialStore(storage, server);
   await store.put(loginOf(server, await service.deviceLogin(browser), service.ctx.clock()));

@@ -2,8 +2,9 @@
 // looks like a theft. Lost responses are requested again within the contract's 600 s.
 
 import { expect, test } from 'bun:test';
+import { newAddress } from '#support/account.ts';
 import { onBothDatabases, type TestApp } from '#support/app.ts';
-import { apiOf, codeOf, loginOf, lossy, storedSession } from '#support/client.ts';
+import { apiOf, codeOf, loggedIn, storedSession } from '#support/client.ts';
 import fc from '#support/fc.ts';
 import { credentialStore, type Storage } from './credentials.ts';
 import { openSession, type Session } from './session.ts';
@@ -37,12 +38,8 @@ const step = fc.oneof(
 type Step = typeof step extends fc.Arbitrary<infer One> ? One : never;
 
 async function processesOf(service: TestApp) {
-  const browser = await service.login(`${crypto.randomUUID()}@example.com`);
   const storage = memoryStorage();
-  const server = service.ctx.config.baseUrl;
-  const store = credentialStore(storage, server);
-  await store.put(loginOf(server, await service.deviceLogin(browser), service.ctx.clock()));
-  const wire = lossy(service.fetch);
+  const { store, wire } = await loggedIn(service, storage, newAddress());
   let skewMs = 0;
   let unansweredSince: number | undefined;
   const clock = {
@@ -50,7 +47,7 @@ async function processesOf(service: TestApp) {
     sleep: async (ms: number) => service.pass(ms / 1000),
   };
   const processOf = (fetch: Fetch = wire.fetch, held: Storage = storage): Session =>
-    openSession({ api: apiOf(service, fetch), store: credentialStore(held, server), clock });
+    openSession({ api: apiOf(service, fetch), store: credentialStore(held, store.server), clock });
   const unlocked = (lock: 'document' | 'none'): Storage => ({
     ...storage,
     lock: (name, work) => (name === lock ? storage.lock(name, work) : work()),

@@ -197,20 +197,6 @@ test('no value of a read-only member is valid', () => {
     expect(properties?.[name]).toEqual({ readOnly: true, not: {} });
 });
 
-test.each(['openapi.json', 'docs'])('/%s is known by its entity tag, and compressed', async (path) => {
-  const send = async (headers: Record<string, string>) => {
-    const request = new Request(`${app.ctx.config.baseUrl}/${path}`, { headers });
-    return app.app.fetch(request, { peer: undefined });
-  };
-  const [plain, compressed] = [await send({}), await send({ 'Accept-Encoding': 'br' })];
-  const tag = plain.headers.get('ETag')!;
-  expect(tag).toMatch(/^"[\w-]{22}-identity"$/);
-  expect((await send({ 'If-None-Match': `W/${tag}` })).status).toBe(304);
-  expect(compressed.headers.get('Content-Encoding')).toBe('br');
-  const lengthOf = ({ headers }: Response) => Number(headers.get('Content-Length'));
-  expect(lengthOf(compressed)).toBeWithin(1, lengthOf(plain) / 4);
-});
-
 /** The HTML of the section of one operation. */
 function htmlOf(id: string): string {
   const found = [...page.matchAll(new RegExp(`<section id="${id}"[^>]*>([\\s\\S]*?)</section>`, 'g'))];
