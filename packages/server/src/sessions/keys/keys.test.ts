@@ -168,18 +168,16 @@ onBothDatabases('keys', (open, dialect) => {
     expect(resources).toEqual([{ resource: tickets, service: 'Tickets' }]);
   });
 
-  describe('a key', () => {
-    test('outlives the session that made it, and ends at its own end, whatever the lifetimes of sessions are', async () => {
-      const email = newAddress();
-      const owner = await app.login(email);
-      const { key } = await created(owner, { expires_in: 300 * day });
-      await app.ask('DELETE', '/logout?scope=session', { token: owner.access_token });
-      app.pass(299 * day);
-      await app.sweep();
-      expect(await use(key)).toBe('200');
-      expect((await list(await app.login(email))).keys).toHaveLength(1);
-      app.pass(day);
-      expect(await use(key)).toBe('401 invalid_token');
-    });
+  test('a key outlives the session that made it, and ends at its own end, whatever the lifetimes of sessions are', async () => {
+    const email = newAddress();
+    const owner = await app.login(email);
+    const { key } = await created(owner, { expires_in: 300 * day });
+    await app.ask('DELETE', '/logout?scope=session', { token: owner.access_token });
+    app.pass(299 * day);
+    await app.sweep();
+    expect(await use(key)).toBe('200');
+    expect((await list(await app.login(email))).keys).toHaveLength(1);
+    app.pass(day);
+    expect(await use(key)).toBe('401 invalid_token');
   });
 });

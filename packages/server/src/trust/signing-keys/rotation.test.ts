@@ -5,20 +5,16 @@ const overlap = overlapSeconds * 1000;
 const key = (sequence: number, signs_from: number) => ({ sequence, signs_from });
 const sequences = (keys: { sequence: number }[]) => keys.map(({ sequence }) => sequence);
 
-test('a key is published before it signs, and stays published for a week after the next one signs', () => {
+test.each([
+  ['before it signs', 0, [2, 1], [1]],
+  ['until it signs', 999, [2, 1], [1]],
+  ['when it signs', 1000, [2, 1], [2, 1]],
+  ['a week later', 999 + overlap, [2, 1], [2, 1]],
+  ['alone, after that', 1000 + overlap, [2], [2]],
+])('a new key is published %s', (_, now, published, signing) => {
   const keys = [key(2, 1000), key(1, 0)];
-  const at = (now: number) => [sequences(publishedKeys(keys, now)), sequences(signingCandidates(keys, now))];
-  expect(at(0)).toEqual([[2, 1], [1]]);
-  expect(at(999)).toEqual([[2, 1], [1]]);
-  expect(at(1000)).toEqual([
-    [2, 1],
-    [2, 1],
-  ]);
-  expect(at(999 + overlap)).toEqual([
-    [2, 1],
-    [2, 1],
-  ]);
-  expect(at(1000 + overlap)).toEqual([[2], [2]]);
+  expect(sequences(publishedKeys(keys, now))).toEqual(published);
+  expect(sequences(signingCandidates(keys, now))).toEqual(signing);
 });
 
 test('a replaced key is never published again, in whatever order later keys start to sign', () => {
