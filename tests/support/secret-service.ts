@@ -1,12 +1,12 @@
 // A real Secret Service (GNOME's) on its own session bus, for tests. It activates no other services and shows no
 // prompts: unlocking by a prompt fails.
 
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BusValue, encodeMessage, incoming } from '@latchkey/client/internal/storage/session-bus';
-import { atExit, end, spawn } from './cleanup.ts';
+import { end, spawn } from './cleanup.ts';
+import { temporaryDirectory } from './service.ts';
 import { until } from './until.ts';
 
 export const hasSecretService = Boolean(Bun.which('dbus-daemon') && Bun.which('gnome-keyring-daemon'));
@@ -15,8 +15,7 @@ const dbusSend = ['dbus-send', '--session', '--print-reply', '--dest=org.freedes
 
 /** @param home the directory of the keyrings; a later start unlocks them with the password of the first */
 export async function startSecretService(home: string, password?: string) {
-  const directory = mkdtempSync(join(tmpdir(), 'latchkey-bus-'));
-  atExit('remove', directory);
+  const directory = temporaryDirectory();
   mkdirSync(home, { recursive: true });
   const config = join(directory, 'bus.conf');
   const socket = join(directory, 'bus');
@@ -62,8 +61,7 @@ type FakeAnswer = readonly [signature: string, ...values: readonly BusValue[]] |
 export async function startFakeSecretService(
   answers: Readonly<Record<string, FakeAnswer>> | 'silent' | 'refused',
 ) {
-  const directory = mkdtempSync(join(tmpdir(), 'latchkey-bus-'));
-  atExit('remove', directory);
+  const directory = temporaryDirectory();
   const path = join(directory, 'bus');
   const called: string[] = [];
   const open = new Set<Socket>();

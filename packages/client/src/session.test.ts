@@ -287,10 +287,7 @@ test('a stored login survives every response but a refusal by its own service, a
     wire.replace = respond;
     const error = await session.accessToken().catch((thrown: unknown) => thrown);
     expect([name, error]).toEqual([name, expect.any(LatchkeyError)]);
-    expect({ ...(await store.read()), refresh_started_at: 0 }).toEqual({
-      ...before!,
-      refresh_started_at: 0,
-    });
+    expect<unknown>(await store.read()).toEqual({ ...before, refresh_started_at: expect.any(Number) });
   }
   expect(wire.sent.some(({ url }) => url.includes('evil'))).toBe(false);
   wire.replace = () => undefined;

@@ -4,7 +4,6 @@ import {
   chownSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -13,22 +12,19 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { atExit } from '#support/cleanup.ts';
+import { temporaryDirectory } from '#support/service.ts';
 import { document, empty, login, logins } from '#support/stored-document.ts';
 import { runtimes, startWorker, type Worker, withoutRootsPowers } from '#support/worker.ts';
 import { documentLimitBytes } from './document.ts';
 import { fileStorage, staleTemporarySeconds } from './file-storage.ts';
 
 const isRoot = process.getuid?.() === 0;
-const base = mkdtempSync(join(tmpdir(), 'latchkey-file-'));
-atExit('remove', base);
 let home: string;
 let directory: string;
 let path: string;
 beforeEach(() => {
-  home = mkdtempSync(join(base, 'home-'));
+  home = temporaryDirectory();
   directory = join(home, 'config', 'latchkey');
   path = join(directory, 'credentials.json');
 });
@@ -38,7 +34,6 @@ const put = (text: string, place = path) => {
   mkdirSync(dirname(place), { recursive: true, mode: 0o700 });
   writeFileSync(place, text, { mode: 0o600 });
 };
-const temporaryFiles = () => readdirSync(directory).filter((name) => name.endsWith('.tmp'));
 
 describe.each(runtimes)('credentials in a file, on $name', ({ command }) => {
   let worker: Worker;
@@ -148,7 +143,7 @@ describe.each(runtimes)('credentials in a file, on $name', ({ command }) => {
       message: `The file ${path} cannot be written: the file size limit is reached.`,
     });
     expect(await ask('read', path)).toEqual(document);
-    expect(temporaryFiles()).toEqual([]);
+    expect(readdirSync(directory).filter((name) => name.endsWith('.tmp'))).toEqual([]);
   });
 
   test.skipIf(!isRoot)('are refused if the file or directory belongs to another user', async () => {

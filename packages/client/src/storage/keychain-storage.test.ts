@@ -1,23 +1,19 @@
 import { describe, expect, test } from 'bun:test';
-import { mkdtempSync, readdirSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { atExit, closeAtTestEnd } from '#support/cleanup.ts';
+import { closeAtTestEnd } from '#support/cleanup.ts';
 import { hasSecretService, startFakeSecretService, startSecretService } from '#support/secret-service.ts';
+import { temporaryDirectory } from '#support/service.ts';
 import { document, empty } from '#support/stored-document.ts';
 import { runtimes, startWorker } from '#support/worker.ts';
 import { type Keyring, keychainStorage } from './keychain-storage.ts';
 import { socketsOf } from './session-bus.ts';
 
-const base = mkdtempSync(join(tmpdir(), 'latchkey-keychain-'));
-atExit('remove', base);
-const fresh = (name: string) => mkdtempSync(join(base, `${name}-`));
-
 describe.skipIf(!hasSecretService).each(runtimes)(
   'credentials in a real Secret Service (needs gnome-keyring and dbus-daemon), on $name',
   ({ command }) => {
     const client = (address: string) => {
-      const locks = fresh('locks');
+      const locks = temporaryDirectory();
       const worker = startWorker(
         ['env', `DBUS_SESSION_BUS_ADDRESS=${address}`, ...command],
         'store-worker.ts',
@@ -30,7 +26,7 @@ describe.skipIf(!hasSecretService).each(runtimes)(
       };
     };
     test('survive a restart of the keychain and have a lock of their own; damaged or locked ones are left unchanged', async () => {
-      const home = fresh('home');
+      const home = temporaryDirectory();
       const first = await startSecretService(home, 'password');
       const one = client(first.address);
       expect(await one.ask('readKeychain')).toEqual(empty);
@@ -76,7 +72,7 @@ describe.skipIf(process.platform !== 'linux')('a keychain', () => {
     const fake = await startFakeSecretService(answers);
     closeAtTestEnd(async () => fake.stop());
     const sessionBus = { address: fake.address };
-    return { fake, storage: keychainStorage({ load, sessionBus, lockDirectory: fresh('locks') }) };
+    return { fake, storage: keychainStorage({ load, sessionBus, lockDirectory: temporaryDirectory() }) };
   };
   const failure = (why: string) => ({
     code: 'store_failed',
@@ -108,7 +104,7 @@ describe.skipIf(process.platform !== 'linux')('a keychain', () => {
     const { fake } = await storageAt(hello);
     const outcomes = runtimes.map(async ({ command }) => {
       const worker = startWorker(command, 'store-worker.ts');
-      const answer = await worker.ask(['readKeychain', { address: fake.address }, fresh('locks')]);
+      const answer = await worker.ask(['readKeychain', { address: fake.address }, temporaryDirectory()]);
       expect(answer.message).toBe('The keychain cannot be read: it did not respond within 3 s.');
       expect(await worker.finish()).toBe('');
     });
@@ -157,7 +153,7 @@ describe.skipIf(process.platform !== 'linux')('a keychain', () => {
   });
 
   test('without a session bus is absent, and fails', async () => {
-    const nowhere = join(base, 'nowhere');
+    const nowhere = join(temporaryDirectory(), 'nowhere');
     for (const sessionBus of [{}, { address: `unix:path=${nowhere}` }, { runtimeDirectory: nowhere }]) {
       const storage = keychainStorage({ load, sessionBus });
       expect(await storage.whyAbsent()).toBe('no D-Bus session bus responds');

@@ -1,25 +1,16 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { atExit } from '#support/cleanup.ts';
+import { codeOf } from '#support/client.ts';
+import { temporaryDirectory } from '#support/service.ts';
 import { runtimes, startWorker, withoutRootsPowers } from '#support/worker.ts';
-import type { LatchkeyError } from '../errors.ts';
 import { withProcessLock } from './process-lock.ts';
 
 const worker = (command: readonly string[]) => startWorker(command, 'store-worker.ts');
-const failure = (promise: Promise<unknown>): Promise<LatchkeyError> =>
-  promise.then(
-    () => expect.unreachable(),
-    (error) => error,
-  );
-
-const base = mkdtempSync(join(tmpdir(), 'latchkey-lock-'));
-atExit('remove', base);
 let directory: string;
 let file: string;
 beforeEach(() => {
-  directory = mkdtempSync(join(base, 'case-'));
+  directory = temporaryDirectory();
   file = join(directory, 'a.lock');
 });
 
@@ -105,8 +96,8 @@ test('only one of many processes, on Bun and on Node together, holds a lock at a
 });
 
 test('a lock is released when the work fails, and the error is passed on', async () => {
-  const error = await failure(withProcessLock(file, () => Promise.reject(new Error('the work failed'))));
-  expect(error.message).toBe('the work failed');
+  const failing = withProcessLock(file, () => Promise.reject(new Error('the work failed')));
+  await expect(failing).rejects.toThrow('the work failed');
   expect(await withProcessLock(file, async () => 'had', { timeoutMs: 0 })).toBe('had');
 });
 
@@ -119,8 +110,8 @@ test('an abort ends the wait, and the work does not start after it', async () =>
   await withProcessLock(file, async () => {
     const waiting = withProcessLock(file, work, { signal: stop.signal });
     stop.abort();
-    expect((await failure(waiting)).code).toBe('aborted');
+    expect(await codeOf(waiting)).toBe('aborted');
   });
-  expect((await failure(withProcessLock(file, work, { signal: stop.signal }))).code).toBe('aborted');
+  expect(await codeOf(withProcessLock(file, work, { signal: stop.signal }))).toBe('aborted');
   expect(started).toBe(0);
 });
