@@ -158,6 +158,7 @@ describe('404 for', () => {
     ['dots in too many bytes', ['/%c0%ae%c0%ae/admin', '/%e0%80%ae./admin', '/%f0%80%80%ae./admin']],
     ['full-width dots, slashes and backslashes', ['/%ef%bc%8e./admin', '/a%EF%BC%8Fb', '/a%ef%bc%bcb']],
     ['dots beside what a parser may drop', ['/..%00/admin', '/..%20/admin', '/.%09./admin']],
+    ['dots before an encoded query or fragment', ['/..%3fx/admin', '/..%253Fx', '/..%23/admin']],
     ['a fragment', ['#/../admin']],
   ])('%s', (_, paths) => expectNone(paths.map((path) => `tickets${path}`)));
 

@@ -32,11 +32,11 @@ const maxRepeatedBytes = 64 * 1024;
 const bodyTimeoutMs = 10_000;
 
 /**
- * What a service could take for a step out of its path: dot segments, also with spaces or parameters, and encoded dots, slashes,
- * backslashes and control characters, also overlong, full-width and in other forms. A fragment is not part of a request.
+ * What a service could take for a step out of its path: dot segments, also with spaces, parameters or an encoded `?` or `#`, and encoded
+ * dots, slashes, backslashes and control characters, also overlong, full-width and in other forms. A fragment is not part of a request.
  */
 const leavingPath =
-  /\/\.{1,2}(%20)*(?=[/;]|$)|%([01][\da-f]|2[ef]|5c|7f|c[01]|e0%[89]|ef%bc%(8[ef]|bc)|f[08c]%8|u)|[\\#]/i;
+  /\/\.{1,2}(%20)*(?=[/;]|%(?:3f|23)|$)|%([01][\da-f]|2[ef]|5c|7f|c[01]|e0%[89]|ef%bc%(8[ef]|bc)|f[08c]%8|u)|[\\#]/i;
 /** Encoded `%`, hexadecimal digits, `u` and `;`, of which the next decoding makes another encoding or a parameter. */
 const encodedTwice = /%(?:25)*(25|3[\db]|[46][1-6]|[57]5)/gi;
 

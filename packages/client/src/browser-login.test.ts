@@ -337,6 +337,12 @@ describe('metadata that does not agree with the address that was asked starts no
     expect(sent).toEqual([]);
   });
 
+  test('and an issuer with a path is named', async () => {
+    metadata = { ...metadata, issuer: `${issuer}/tenant` };
+    const error = await start().catch((error) => error);
+    expect(error.message).toStartWith(`${issuer} says that its address is ${issuer}/tenant.`);
+  });
+
   test('but a final slash of the issuer does not matter', async () => {
     metadata = { ...metadata, issuer: `${issuer}/` };
     const login = await start();

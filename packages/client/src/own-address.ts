@@ -41,7 +41,8 @@ function wrongAddress(
 ): LatchkeyError {
   // What cannot be an address is not repeated.
   const named = originOf(address);
-  const message = `${server} says that its address is ${named ?? 'another one'}. ${advice}`;
+  const shown = named ?? webAddress(address)?.href ?? 'another one';
+  const message = `${server} says that its address is ${shown}. ${advice}`;
   return new LatchkeyError('wrong_address', message, { namedServer: named });
 }
 
