@@ -6,6 +6,8 @@ import postgres from 'postgres';
 import { signInByMail } from '#support/account.ts';
 import { openApp, type TestApp } from '#support/app.ts';
 import { feedService } from '#support/feed.ts';
+import { openTransaction } from '#support/until.ts';
+import type { Executor } from '../../packages/server/src/platform/database/executor.ts';
 import { inspectDatabase } from '../../packages/server/src/platform/database/inspect.ts';
 import { writeFeedEvent } from '../../packages/server/src/security-log/feed-events/feed-events.ts';
 
@@ -37,21 +39,15 @@ afterAll(async () => {
 
 /** Takes advisory locks for its session: every key that a transaction of the service holds at this moment, and more. */
 async function takeLocks(): Promise<void> {
-  const finish = Promise.withResolvers<void>();
-  const written = Promise.withResolvers<void>();
-  const writer = app.ctx.db.transaction(async (tx) => {
+  const finish = await openTransaction<Executor>(app.ctx.db.transaction, async (tx) => {
     await writeFeedEvent(app.ctx, tx, { type: 'account-enabled', userId: 'usr_0000000000000000000000' });
     await tx.run('SELECT 1', []);
-    written.resolve();
-    await finish.promise;
   });
-  await written.promise;
   const copied = await intruder`
     SELECT pg_try_advisory_lock_shared((classid::bigint << 32) | objid::bigint) FROM pg_locks
     WHERE locktype = 'advisory' AND objsubid = 1`;
   expect(copied.length).toBeGreaterThan(0);
-  finish.resolve();
-  await writer;
+  await finish();
   // The lowest and the next positions of both sequences, shared and alone.
   for (const sequence of [0, 1]) {
     await intruder`SELECT pg_advisory_lock_shared((${sequence}::bigint << 62) | (salt::bigint << 40))

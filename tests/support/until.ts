@@ -21,3 +21,22 @@ export async function until(
 export async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise(setImmediate);
 }
+
+/** Begins a transaction that has done its work, and stays open until the result is called: it then commits, or fails with an error. */
+export async function openTransaction<Tx>(
+  begin: (work: (tx: Tx) => Promise<void>) => Promise<unknown>,
+  work: (tx: Tx) => Promise<unknown>,
+): Promise<(error?: Error) => Promise<unknown>> {
+  const [worked, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const done = begin(async (tx) => {
+    await work(tx);
+    worked.resolve();
+    await ended.promise;
+  });
+  await Promise.race([worked.promise, done]);
+  return (error) => {
+    if (error) ended.reject(error);
+    else ended.resolve();
+    return done;
+  };
+}

@@ -4,6 +4,8 @@ import { expect, test } from 'bun:test';
 import { onBothDatabases, openApp, type TestApp } from '#support/app.ts';
 import { auditAll, patchMe, signedIn } from '#support/security-log.ts';
 import { fresh } from '#support/shared.ts';
+import { openTransaction } from '#support/until.ts';
+import type { Executor } from '../../platform/database/executor.ts';
 import { deleteAccount } from '../../whole-account/personal-data.ts';
 import { recordEvent } from './events.ts';
 import { listEventsAfterPosition } from './reading.ts';
@@ -57,20 +59,13 @@ test('an event that commits late is read before the later ones that committed fi
   await t.login('eve@example.com');
   for (const commits of [true, false]) {
     const before = await lastPosition(t);
-    const written = Promise.withResolvers<void>();
-    const finish = Promise.withResolvers<void>();
-    const late = t.ctx.db.transaction(async (tx) => {
-      await recordEvent(t.ctx, tx, { type: 'account_enabled', userId });
-      written.resolve();
-      await finish.promise;
-      if (!commits) throw new Error('rolled back');
-    });
-    await written.promise;
+    const end = await openTransaction<Executor>(t.ctx.db.transaction, (tx) =>
+      recordEvent(t.ctx, tx, { type: 'account_enabled', userId }),
+    );
     await t.login('eve@example.com');
     expect(await typesAfter(t, before)).toEqual([]);
-    finish.resolve();
-    if (commits) await late;
-    else await expect(late).rejects.toThrow('rolled back');
+    if (commits) await end();
+    else await expect(end(new Error('rolled back'))).rejects.toThrow('rolled back');
     expect(await typesAfter(t, before)).toEqual(commits ? ['account_enabled', 'login'] : ['login']);
   }
 });

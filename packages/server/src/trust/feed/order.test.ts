@@ -6,7 +6,8 @@ import { openApp, type TestApp } from '#support/app.ts';
 import { type FeedService, feedService } from '#support/feed.ts';
 import { startPostgres } from '#support/postgres.ts';
 import { random } from '#support/seed.ts';
-import { turns } from '#support/until.ts';
+import { openTransaction, turns } from '#support/until.ts';
+import type { Executor } from '../../platform/database/executor.ts';
 import { writeFeedEvent } from '../../security-log/feed-events/feed-events.ts';
 
 const user = (n: number | string) => `usr_${String(n).padStart(22, '0')}`;
@@ -14,23 +15,13 @@ const user = (n: number | string) => `usr_${String(n).padStart(22, '0')}`;
 const write = (t: TestApp, n: number) =>
   t.ctx.db.transaction((tx) => writeFeedEvent(t.ctx, tx, { type: 'account-enabled', userId: user(n) }));
 
-/** A transaction that writes an event and stays open until `finish`. */
-async function openWriter(t: TestApp, n: number) {
-  const written = Promise.withResolvers<void>();
-  const finish = Promise.withResolvers<void>();
-  const done = t.ctx.db.transaction(async (tx) => {
-    await writeFeedEvent(t.ctx, tx, { type: 'account-enabled', userId: user(n) });
+/** A transaction that writes an event and stays open until the result is called. */
+const openWriter = ({ ctx }: TestApp, n: number) =>
+  openTransaction<Executor>(ctx.db.transaction, async (tx) => {
+    await writeFeedEvent(ctx, tx, { type: 'account-enabled', userId: user(n) });
     // The event itself is not waited for before the commit, but it comes before this.
     await tx.run('SELECT 1', []);
-    written.resolve();
-    await finish.promise;
   });
-  await written.promise;
-  return async () => {
-    finish.resolve();
-    await done;
-  };
-}
 
 const subjectsOf = async (
   service: FeedService,
@@ -68,29 +59,23 @@ describe('the order of events on PostgreSQL', () => {
     const elsewhere = await (await startPostgres()).createDatabase();
     const foreign = [t.databaseUrl, elsewhere].map((url) => postgres(url, { max: 1 }));
     const held = await Promise.all(
-      foreign.map(async (sql) => {
-        const begun = Promise.withResolvers<void>();
-        const finish = Promise.withResolvers<void>();
-        const done = sql.begin(async (tx) => {
-          await tx`CREATE TABLE scratch (id int)`;
-          // What another program might lock, and a snapshot that stays.
-          await tx`SELECT pg_advisory_xact_lock(1), pg_advisory_xact_lock_shared(26213, 1), txid_current()`;
-          await tx`SELECT pg_advisory_xact_lock_shared((25000::bigint << 48) | 1)`;
-          begun.resolve();
-          await finish.promise;
-        });
-        await begun.promise;
-        return async () => {
-          finish.resolve();
-          await done;
-          await sql.end();
-        };
-      }),
+      foreign.map((sql) =>
+        openTransaction<postgres.TransactionSql>(
+          (work) => sql.begin(work),
+          async (tx) => {
+            await tx`CREATE TABLE scratch (id int)`;
+            // What another program might lock, and a snapshot that stays.
+            await tx`SELECT pg_advisory_xact_lock(1), pg_advisory_xact_lock_shared(26213, 1), txid_current()`;
+            await tx`SELECT pg_advisory_xact_lock_shared((25000::bigint << 48) | 1)`;
+          },
+        ),
+      ),
     );
     held.push(await openWriter(await openApp('postgres'), 1));
     await write(t, 2);
     expect(await subjectsOf(service)).toEqual([user(2)]);
     for (const finish of held) await finish();
+    for (const sql of foreign) await sql.end();
   });
 
   test('with many writers on two nodes that commit and roll back in any order, each reader gets every event once, in one order, also beyond 32 bits', async () => {
