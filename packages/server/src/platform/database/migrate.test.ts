@@ -2,13 +2,14 @@ import { expect, test } from 'bun:test';
 import { type Kysely, sql } from 'kysely';
 import postgres from 'postgres';
 import { onBothDatabases } from '#support/app.ts';
-import { emptyDatabase, newDatabase } from '#support/new-database.ts';
+import { databaseUpTo, emptyDatabase, newDatabase } from '#support/new-database.ts';
 import { runOperator, runOperatorProcess } from '#support/service.ts';
 import { fresh } from '#support/shared.ts';
 import { until } from '#support/until.ts';
 import { generateKey } from '../crypto/primitives.ts';
 import { openDatabase } from './database.ts';
 import { canWorkWith, type Migrations, migrationNames, migrations } from './migrate.ts';
+import { isUnfinishedRestore, markRestoreFinished, removeRestoreGuard } from './stored-rows.ts';
 
 const newest = migrationNames.at(-1)!;
 const log = { warn: () => undefined };
@@ -68,6 +69,17 @@ onBothDatabases('migrations', (open, dialect) => {
     expect(stdout).toContain('written by a newer release: replace this program');
     const login = await t.login();
     expect((await t.ask('GET', '/me', { token: login.access_token })).status).toBe(200);
+  });
+
+  test('a restored database is not what an earlier release wrote, and is none any more once it is finished', async () => {
+    const databaseUrl = await databaseUpTo(dialect, '0005-key-ends-from-0003');
+    const app = await open({ databaseUrl });
+    const { db } = app.ctx;
+    expect(await isUnfinishedRestore(db.read)).toBe(false);
+    await db.single.run(removeRestoreGuard, []);
+    expect(await isUnfinishedRestore(db.read)).toBe(true);
+    await db.transaction(markRestoreFinished);
+    expect(await isUnfinishedRestore(db.read)).toBe(false);
   });
 
   test('a migration that fails leaves the schema as it was, and can run again', async () => {
