@@ -1,5 +1,5 @@
 // A product with its own name, links and logo, on every page, in a real browser. Name and logo are hostile. What the pages and
-// the logo hold: packages/server/src/platform/http/product-pages.test.ts.
+// the logo hold: packages/server/src/platform/http/pages.test.ts.
 
 import { expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';

@@ -14,6 +14,13 @@ const fourHours = 14_400;
 
 const service = fresh(() => openApp('sqlite'));
 
+/** A stored login whose access token has expired. */
+async function expired(storage?: Storage) {
+  const login = await loggedIn(service, storage);
+  service.pass(fourHours);
+  return login;
+}
+
 const outcomesOf = (route: string, of: TestApp = service): string[] =>
   of.logs
     .map((line) => JSON.parse(line))
@@ -21,8 +28,7 @@ const outcomesOf = (route: string, of: TestApp = service): string[] =>
     .map(({ detail, outcome }) => detail ?? outcome);
 
 test('50 concurrent calls, in two sessions on one store, share one refresh and get the same token', async () => {
-  const { open: session, works } = await loggedIn(service);
-  service.pass(fourHours);
+  const { open: session, works } = await expired();
   const [one, other] = [session(), session()];
   const asked = Array.from({ length: 50 }, (_, n) => (n % 2 ? one : other).accessToken());
   const tokens = new Set(await Promise.all(asked));
@@ -253,13 +259,6 @@ test('a token that a service refuses is replaced by the next one, and no other t
 });
 
 // Failures that must never remove a stored login: networks, busy servers, other servers, failing stores, aborts.
-
-/** A stored login whose access token has expired. */
-async function expired(storage?: Storage) {
-  const login = await loggedIn(service, storage);
-  service.pass(fourHours);
-  return login;
-}
 
 const tokens = { access_token: 'lk_at_a', refresh_token: 'lk_rt_a', token_type: 'Bearer', expires_in: 60 };
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { dateTimeFormat } from './formatters.ts';
 import { offsetName, timeFormatOf, writeAgo, writeTime } from './time-format.ts';
 
 const time = new Date('2026-01-02T15:04:59.999Z');
@@ -72,4 +73,13 @@ test.each<[number, string | undefined, keyof typeof words]>([
   [1, 'gleich', 'de'],
 ])('%p seconds from now is %p, in the language of the sentence around it (%s)', (seconds, text, language) => {
   expect(writeAgo(new Date(time.getTime() + seconds * 1000), time, words[language])).toEqual(text);
+});
+
+test('of the formatters, which people choose, at most 100 are kept', () => {
+  const zones = Intl.supportedValuesOf('timeZone');
+  const zoned = (n: number) => dateTimeFormat('en', { timeZone: zones[n], era: 'narrow' });
+  const first = zoned(0);
+  expect(zoned(0)).toBe(first);
+  for (let n = 1; n <= 100; n++) zoned(n);
+  expect(zoned(0)).not.toBe(first);
 });

@@ -28,7 +28,7 @@ function expectRefused(name: string, values: readonly string[]): void {
     expect([value, refusalOf({ [name]: value })]).toEqual([value, expect.stringMatching(isNamed)]);
 }
 
-// What is not derived is in docs/settings.md, which documents.test.ts compares; product-pages.test.ts has the product.
+// What is not derived is in docs/settings.md, which documents.test.ts compares; pages.test.ts has the product.
 test('what no setting says follows from the others, and nothing changes it', () => {
   expect(Object.isFrozen(readConfig({}))).toBe(true);
   expect(readConfig({})).toMatchObject({

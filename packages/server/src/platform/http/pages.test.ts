@@ -1,15 +1,73 @@
-// The product on pages: its name, its links and its logo.
+// Pages: the language that each is served in, and the product on them, with its name, its links and its logo.
 
 import { expect, test } from 'bun:test';
+import { languages } from '@latchkey/contract/languages';
 import { openApp, type TestApp } from '#support/app.ts';
 import { logoFile, pngLogo } from '#support/logos.ts';
+import { shared } from '#support/shared.ts';
 import { withProduct } from './pages.ts';
 
 const pages = ['login', 'magic-link', 'device', 'account', 'verify-email', 'not-me', 'nowhere'];
-const html = { Accept: 'text/html' };
+const app = shared(() => openApp('sqlite'));
+
+const pageFor = (headers: Record<string, string>, path = 'login') =>
+  app.ask('GET', path, { headers: { Accept: 'text/html', ...headers } });
+
+test('every page is in the language that the browser prefers, and says so', async () => {
+  for (const path of pages) {
+    const titles = new Set<string | undefined>();
+    for (const language of languages) {
+      const page = await pageFor({ 'Accept-Language': `sv, ${language};q=0.9, en;q=0.8` }, path);
+      expect(page.text).toStartWith(`<!doctype html>\n<html lang="${language}">`);
+      expect(page.headers.get('Content-Language')).toBe(language);
+      expect(page.headers.get('Vary')).toContain('Accept-Language, Cookie');
+      titles.add(/<title>(.*)<\/title>/.exec(page.text)?.[1]);
+    }
+    expect([path, titles.size]).toEqual([path, languages.length]);
+  }
+});
+
+test('a page loads the texts of its own language and of no other', async () => {
+  for (const language of languages) {
+    const { text } = await pageFor({ 'Accept-Language': language }, 'account');
+    const [texts, ...others] = [...text.matchAll(/<script type="module" src="([^"]+)"/g)].map(
+      ([, file = '']) => file,
+    );
+    expect(texts).toStartWith(`/assets/account-${language.toLowerCase()}-`);
+    expect(others).toHaveLength(1);
+    const script = (await app.ask('GET', texts!.slice(1))).text;
+    expect(script).toMatch(/^globalThis\.latchkeyTexts=\{"common":/);
+  }
+});
+
+test('the language that the account page stored wins over the one that the browser prefers', async () => {
+  const shown = async (cookie: string) => {
+    const headers = { 'Accept-Language': 'de', Cookie: `a=b; latchkey_language=${cookie}` };
+    return (await pageFor(headers)).headers.get('Content-Language');
+  };
+  for (const language of languages) expect(await shown(language)).toBe(language);
+  for (const none of ['', 'xx', 'DE', 'de-CH', 'constructor', '"fr"', 'fr; latchkey_language=es'])
+    expect([none, await shown(none)]).toEqual([none, 'de']);
+});
+
+test('over HTTPS only the cookie that is bound to this host counts', async () => {
+  const secure = await openApp('sqlite', { settings: { LATCHKEY_BASE_URL: 'https://login.example.com' } });
+  const shown = async (cookie: string) =>
+    (await secure.ask('GET', 'login', { headers: { Cookie: cookie } })).headers.get('Content-Language');
+  expect(await shown('latchkey_language=fr')).toBe('en');
+  expect(await shown('__Host-latchkey_language=fr')).toBe('fr');
+});
+
+test('a browser that changes its language gets the page again, not 304', async () => {
+  const tag = (await pageFor({ 'Accept-Language': 'en' })).headers.get('ETag')!;
+  expect((await pageFor({ 'Accept-Language': 'en', 'If-None-Match': tag })).status).toBe(304);
+  expect((await pageFor({ 'Accept-Language': 'fr', 'If-None-Match': tag })).status).toBe(200);
+});
+
 const svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 10"><script>alert(1)</script></svg>';
 
-const pageOf = async (app: TestApp, name: string) => (await app.ask('GET', name, { headers: html })).text;
+const pageOf = async (of: TestApp, name: string) =>
+  (await of.ask('GET', name, { headers: { Accept: 'text/html' } })).text;
 
 test('every page has the name in its title and header, escaped, and the links below; so has the API reference', async () => {
   const app = await openApp('sqlite', {
@@ -38,7 +96,6 @@ test('every page has the name in its title and header, escaped, and the links be
 });
 
 test('without settings pages are those of Latchkey, with no footer, no logo and no place left open', async () => {
-  const app = await openApp('sqlite');
   for (const name of pages) {
     const text = await pageOf(app, name);
     expect(text).toContain(' - Latchkey</title>');
