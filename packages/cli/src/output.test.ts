@@ -1,23 +1,23 @@
 import { expect, test } from 'bun:test';
 import { createOutput, type TextStream } from './output.ts';
 
-/** A terminal of this width, and what was written to it. */
-function terminal(columns: number) {
+/** The output of a program on a terminal of this width, or into a file, and what was written to it. */
+function outputOn(place: { columns: number } | 'a file') {
   const written: (string | Uint8Array)[] = [];
-  const stderr: TextStream & { columns: number } = {
-    isTTY: true,
-    columns,
+  const stream: TextStream & { columns?: number } = {
+    ...(place !== 'a file' && { isTTY: true, ...place }),
     write: (text, done) => {
       written.push(text);
       done();
     },
   };
-  const output = createOutput({ stdout: stderr, stderr, json: false, noColor: true, dumbTerminal: false });
-  return { written, stderr, output };
+  const plain = { json: false, noColor: true, dumbTerminal: false };
+  const output = createOutput({ stdout: stream, stderr: stream, ...plain });
+  return { written, stream, output };
 }
 
 test('a progress line is written only when it changes', () => {
-  const { written, output } = terminal(80);
+  const { written, output } = outputOn({ columns: 80 });
   for (const line of ['0:01 left', '0:00 left', '0:00 left', '0:00 left']) output.progress(line);
   output.progress();
   output.progress();
@@ -25,15 +25,15 @@ test('a progress line is written only when it changes', () => {
 });
 
 test('a progress line is cut to the width of the terminal, also after a resize', () => {
-  const { written, stderr, output } = terminal(80);
+  const { written, stream, output } = outputOn({ columns: 80 });
   output.progress('Waiting for you; 9:59 left');
-  stderr.columns = 11;
+  stream.columns = 11;
   output.progress('Waiting for you; 9:58 left');
   expect(written.at(-1)).toBe('\r\u001b[2KWaiting fo');
 });
 
 test('what another program writes reaches a terminal as text, and a question begins a line of its own', async () => {
-  const { written, output } = terminal(80);
+  const { written, output } = outputOn({ columns: 80 });
   const write = output.relay('stdout');
   const bytes = new TextEncoder().encode('\u001b[8mhidden\u001b]0;title\u0007\tö\r\u009b2J\u0008');
   for (const byte of bytes) await write(Uint8Array.of(byte));
@@ -47,14 +47,7 @@ test('what another program writes reaches a terminal as text, and a question beg
 });
 
 test('what another program writes into a file or pipe stays as it is', async () => {
-  const written: (string | Uint8Array)[] = [];
-  const stdout: TextStream = {
-    write: (text, done) => {
-      written.push(text);
-      done();
-    },
-  };
-  const output = createOutput({ stdout, stderr: stdout, json: false, noColor: true, dumbTerminal: false });
+  const { written, output } = outputOn('a file');
   const bytes = Uint8Array.of(0x1b, 0xff, 0);
   await output.relay('stdout')(bytes);
   expect(written).toEqual([bytes]);

@@ -90,14 +90,8 @@ describe('a session for a given token', () => {
 });
 
 describe('a session from the environment', () => {
-  const names = ['LATCHKEY_TOKEN', 'LATCHKEY_SERVER'] as const;
-  const before = names.map((name) => process.env[name]);
   afterEach(() => {
-    names.forEach((name, index) => {
-      const value = before[index];
-      if (value === undefined) delete process.env[name];
-      else process.env[name] = value;
-    });
+    for (const name of ['LATCHKEY_TOKEN', 'LATCHKEY_SERVER']) delete process.env[name];
   });
 
   test('uses LATCHKEY_TOKEN at LATCHKEY_SERVER, without the line breaks that files end in', async () => {
