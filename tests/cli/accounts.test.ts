@@ -7,7 +7,6 @@ import {
   type Home,
   latchkey,
   latchkeyProcess,
-  loginAs,
   newHome,
   program,
   proxyTo,
@@ -46,17 +45,6 @@ test('commands of two accounts that refresh at once, while another switches, sha
     );
   });
   expect([rotated, retry, others]).toEqual([2, 0, {}]);
-});
-
-test('logins of several people at once are all kept', async () => {
-  const home = newHome({ LATCHKEY_SERVER: service.url });
-  const people = ['ada@many.example', 'bea@many.example', 'cia@many.example'];
-  const outcomes = await Promise.all(people.map((email) => loginAs(home, service.url, email)));
-  expect(outcomes.map(({ code }) => code)).toEqual([0, 0, 0]);
-  for (const email of people) {
-    expect((await latchkey(home, 'whoami', '--account', email)).stdout).toContain(email);
-  }
-  expect(await accountsOf(home)).toHaveLength(3);
 });
 
 test('a login that is killed before it knows whose it is can be used, and none is lost', async () => {

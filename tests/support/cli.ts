@@ -11,7 +11,6 @@ import { readConfig } from '../../packages/cli/src/config.ts';
 import { run } from '../../packages/cli/src/program.ts';
 import { closeAtTestEnd } from './cleanup.ts';
 import { storedSession } from './client.ts';
-import { decideDevice } from './devices.ts';
 import { serviceAt } from './http.ts';
 import { ended, launch, type Outcome, temporaryDirectory, untilReady } from './service.ts';
 import { waitTimeoutMs } from './until.ts';
@@ -109,9 +108,9 @@ export async function decide(
   email: string,
   decision: 'approve' | 'deny' = 'approve',
 ): Promise<void> {
-  const service = serviceAt(url);
-  const answer = await decideDevice(service, decision, { user_code: userCode }, await service.login(email));
-  if (answer.status !== 204) throw new Error(answer.text);
+  const { api, login } = serviceAt(url);
+  const { access_token: accessToken } = await login(email);
+  await api.call(`${decision}Device`, { accessToken, body: { user_code: userCode } });
 }
 
 /** A complete device login without the program. */

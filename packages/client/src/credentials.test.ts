@@ -78,6 +78,12 @@ test.each<[string, readonly Put[], current: string, logins: Record<string, strin
   expect(await held()).toEqual({ current, logins });
 });
 
+test('logins that are stored at the same time are all kept', async () => {
+  const { at, held } = open();
+  await Promise.all(['ada', 'bea', 'cia'].map((person) => at().put(loginOf(person))));
+  expect(Object.keys((await held()).logins)).toHaveLength(3);
+});
+
 test('a login can have any address', async () => {
   const { at, held } = open();
   for (const id of ['__proto__', 'constructor']) {
