@@ -1,15 +1,16 @@
 // What the command line sends and to whom, and that hostile servers and directories do no harm.
 
 import { expect, test } from 'bun:test';
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { latchkeyProcess, listener, makeHostile, newHome, program, runIn, storeLogin } from '#support/cli.ts';
+import { latchkeyProcess, listener, newHome, plantCode, program, runIn, storeLogin } from '#support/cli.ts';
 import { service } from '#support/common-service.ts';
 
 test('neither .env nor any code in the current directory has any effect', async () => {
   const home = newHome();
   const counting = listener(() => new Response());
-  makeHostile(home, counting.url);
+  writeFileSync(join(home.path, '.env'), `LATCHKEY_SERVER=${counting.url}\n`);
+  plantCode(home.path);
   const { code, stdout, stderr } = await latchkeyProcess(home, 'whoami');
   expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
   expect(stderr).not.toContain(counting.url);

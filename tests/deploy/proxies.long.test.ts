@@ -4,6 +4,7 @@ import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { spawnSync } from 'bun';
 import { newCertificate } from '#support/certificate.ts';
+import { replaced } from '#support/guides.ts';
 import { linkTokenIn, mailTo } from '#support/http.ts';
 import { reservePort } from '#support/reserved-port.ts';
 import { launch, startService, type TestService, temporaryDirectory, untilReady } from '#support/service.ts';
@@ -19,16 +20,6 @@ interface Proxy {
   readonly authority: string;
   readonly command: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-}
-
-/** Replaces each text of a file of `deploy/`, which must be in it. */
-async function adapted(file: string, replacements: Readonly<Record<string, string>>): Promise<string> {
-  let text = await Bun.file(join(deploy, file)).text();
-  for (const [from, to] of Object.entries(replacements)) {
-    expect(text).toContain(from);
-    text = text.replaceAll(from, to);
-  }
-  return text;
 }
 
 async function caddy(directory: string, upstream: string, { http, https }: Ports): Promise<Proxy> {
@@ -50,7 +41,7 @@ async function caddy(directory: string, upstream: string, { http, https }: Ports
 
 async function nginx(directory: string, upstream: string, { http, https }: Ports): Promise<Proxy> {
   const { cert: authority, directory: certificates } = newCertificate();
-  const site = await adapted('nginx.conf', {
+  const site = replaced(await Bun.file(join(deploy, 'nginx.conf')).text(), {
     '127.0.0.1:8787': upstream,
     'listen 80;': `listen ${http};`,
     'listen 443 ssl': `listen ${https} ssl`,

@@ -256,12 +256,6 @@ export async function forwardTo(
   return new Response(text === '' ? null : text, { status: response.status, headers: answered });
 }
 
-/** Fills the current directory of commands with files that Bun would load. */
-export function makeHostile(home: Home, server: string): void {
-  writeFileSync(join(home.path, '.env'), `LATCHKEY_SERVER=${server}\n`);
-  plantCode(home.path);
-}
-
 /** Fills a directory with code that Bun would run in it, each of which leaves a file `ran`, and settings in other files than `.env`. */
 export function plantCode(directory: string): void {
   const write = (path: string, text: string) => {
