@@ -169,7 +169,6 @@ test('--ask without a terminal asks with a notification, which a program cannot 
   ]);
   press('allow\n');
   expect(await agent.token({ scope: 'profile' })).toMatchObject({ scope: 'profile' });
-  await running.stop();
 });
 
 test.skipIf(process.platform === 'win32')(

@@ -101,6 +101,5 @@ test.skipIf(!hasSecretService)(
     expect(JSON.parse(stdout)).toMatchObject({ credentials: { kind: 'keychain' }, problems: [] });
     expect((await runIn(home, [file, 'logout'])).code).toBe(0);
     expect((await latchkey(home, 'token')).code).toBe(3);
-    await keychain.stop();
   },
 );

@@ -58,7 +58,6 @@ test('the link, the code and the QR code come in this order, each on lines of it
   const terminal = inTerminal(newHome(), ['login', '--insecure-http'], network);
   await terminal.shows(/Waiting for your/);
   await terminal.interrupt();
-  await elsewhere.stop();
   const lines = Bun.stripANSI(terminal.screen()).split('\r\n');
   const at = (pattern: RegExp) => lines.findIndex((line) => pattern.test(line));
   expect(at(/^http\S+user_code=\S+$/)).toBeGreaterThan(0);

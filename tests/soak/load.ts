@@ -7,14 +7,18 @@ import type { Answer, OperationId } from '@latchkey/client/operations';
 /** A request that is late by more than this is not made up for: a stall must not be followed by a burst. */
 const maxLateMs = 1_000;
 const maxQuoted = 300;
+/** Against a service that has crashed, everything is unexpected. */
+const maxKept = 1_000;
 
 export type Load = ReturnType<typeof startLoad>;
 
 export function startLoad(server: string) {
   let [latenciesMs, rate, nextAt]: [number[], number, number] = [[], Number.POSITIVE_INFINITY, 0];
-  /** What went wrong, in words. */
+  /** The first things that went wrong, in words. */
   const unexpected: string[] = [];
-  const fail = (what: string): void => void unexpected.push(what.slice(0, maxQuoted));
+  const fail = (what: string): void => {
+    if (unexpected.length < maxKept) unexpected.push(what.slice(0, maxQuoted));
+  };
 
   const turn = async (): Promise<void> => {
     if (rate === Number.POSITIVE_INFINITY) return;

@@ -178,19 +178,14 @@ export async function runSoak(soak: Soak, onSample: (sample: Sample) => void = (
     program: [process.execPath, '--preload', fastClock, serverMain],
   });
   const load = startLoad(service.url);
-  try {
-    const serviceKey = await registerService(service, 'projects', '--may', 'feed');
-    const world: World = { load, inbox, visits: 0, serviceKey };
-    const lived = await live(world, service, soak, store.databaseBytes, onSample);
-    const exitCode = await service.stop();
-    // Half of the soak is long enough that what the service keeps longest has gone before.
-    const isJudged = (soak.seconds / 2 / jumps.everySeconds) * jumpDays >= keptDays;
-    return { ...lived, load, visits: world.visits, exitCode, isJudged };
-  } finally {
-    await service.kill();
-    await store.close?.();
-    await smtp.close();
-  }
+  const serviceKey = await registerService(service, 'projects', '--may', 'feed');
+  const world: World = { load, inbox, visits: 0, serviceKey };
+  const lived = await live(world, service, soak, store.databaseBytes, onSample);
+  const exitCode = await service.stop();
+  await Promise.all([store.close?.(), smtp.close()]);
+  // Half of the soak is long enough that what the service keeps longest has gone before.
+  const isJudged = (soak.seconds / 2 / jumps.everySeconds) * jumpDays >= keptDays;
+  return { ...lived, load, visits: world.visits, exitCode, isJudged };
 }
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
