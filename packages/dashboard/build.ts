@@ -41,7 +41,7 @@ interface Parts {
 
 /** The service replaces `{{…}}` when it starts, with the name, the logo and the links of the product. */
 const html = (language: Language, { title, isWide = false, head = '', main }: Parts) => {
-  const { help, terms, privacy } = allTexts[language].frame;
+  const { help, legal } = allTexts[language].frame;
   return `<!doctype html>
 <html lang="${language}">
 <head>
@@ -57,7 +57,7 @@ ${head}</head>
 <body class="${isWide ? 'wide' : 'centered'}">
 <header><a href="/account">{{logo}} {{name}}</a></header>
 <main>${main}</main>
-{{footer:${help}|${terms}|${privacy}}}</body>
+{{footer:${help}|${legal}}}</body>
 </html>
 `;
 };

@@ -10,8 +10,7 @@ export function startBranded(): Promise<TestService> {
     env: {
       LATCHKEY_PRODUCT_NAME: 'Sitzungen für die Softwareentwicklung KG',
       LATCHKEY_SUPPORT_URL: 'https://acme.example/help',
-      LATCHKEY_TERMS_URL: 'https://acme.example/terms',
-      LATCHKEY_PRIVACY_URL: 'https://acme.example/privacy',
+      LATCHKEY_LEGAL_URL: 'https://acme.example/legal',
       LATCHKEY_LOGO: logoFile('logo.png', pngLogo(400, 50)),
     },
   });

@@ -20,7 +20,7 @@ test('LATCHKEY_PRODUCT_NAME is 1 to 40 characters, whatever they mean elsewhere'
       expect(productOf({ LATCHKEY_PRODUCT_NAME: text }).name).toBe(name);
 });
 
-const linkSettings = ['LATCHKEY_SUPPORT_URL', 'LATCHKEY_TERMS_URL', 'LATCHKEY_PRIVACY_URL'];
+const linkSettings = ['LATCHKEY_SUPPORT_URL', 'LATCHKEY_LEGAL_URL'];
 
 test.each([
   ['https://acme.example', 'https://acme.example/'],
@@ -31,7 +31,7 @@ test.each([
   ['http://[::1]:8080/a', 'http://[::1]:8080/a'],
 ])('a link of the product may be %p', (url, written) => {
   const { links } = productOf(Object.fromEntries(linkSettings.map((setting) => [setting, url])));
-  expect(links).toEqual({ help: written, terms: written, privacy: written });
+  expect(links).toEqual({ help: written, legal: written });
 });
 
 const name = ['LATCHKEY_PRODUCT_NAME'];

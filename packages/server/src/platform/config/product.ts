@@ -13,15 +13,14 @@ export const readProduct = (config: ConfigOf<typeof platformSettings>) =>
     name: config.productName,
     links: Object.freeze({
       help: config.supportUrl,
-      terms: config.termsUrl,
-      privacy: config.privacyUrl,
+      legal: config.legalUrl,
     }),
     logo: config.logoFile === undefined ? undefined : readLogo(config.logoFile),
   });
 
 /** The links that are set, in the order in which they are shown, with their words. */
 export const linksOf = ({ links }: Product, words: Readonly<Record<keyof Product['links'], string>>) =>
-  (['help', 'terms', 'privacy'] as const).flatMap((name) => {
+  (['help', 'legal'] as const).flatMap((name) => {
     const url = links[name];
     return url === undefined ? [] : [{ words: words[name], url }];
   });

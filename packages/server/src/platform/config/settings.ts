@@ -101,15 +101,10 @@ export const platformSettings = {
     format.link,
     'Where people get help. Pages and emails link to it as Help.',
   ),
-  termsUrl: optional(
-    'LATCHKEY_TERMS_URL',
+  legalUrl: optional(
+    'LATCHKEY_LEGAL_URL',
     format.link,
-    'The terms of service. Pages and emails link to it as Terms.',
-  ),
-  privacyUrl: optional(
-    'LATCHKEY_PRIVACY_URL',
-    format.link,
-    'The privacy policy. Pages and emails link to it as Privacy.',
+    'Your terms of service and privacy policy. Pages and emails link to it as Legal.',
   ),
   logoFile: optional(
     'LATCHKEY_LOGO',

@@ -74,7 +74,7 @@ test('every page has the name in its title and header, escaped, and the links be
     settings: {
       LATCHKEY_PRODUCT_NAME: '<b>"{{footer}} & $&',
       LATCHKEY_SUPPORT_URL: 'https://help.acme.example/',
-      LATCHKEY_TERMS_URL: 'https://acme.example/terms',
+      LATCHKEY_LEGAL_URL: 'https://acme.example/legal',
     },
   });
   const escaped = '&#60;b&#62;&#34;{{footer}} &#38; $&#38;';
@@ -85,7 +85,7 @@ test('every page has the name in its title and header, escaped, and the links be
     expect(text).toContain(`<meta name="application-name" content="${escaped}">`);
     expect(text).toContain(`<header><a href="/account"><span class="mark"></span> ${escaped}</a></header>`);
     expect(text).toContain(
-      '</main>\n<footer><a href="https://help.acme.example/">Help</a>\n<a href="https://acme.example/terms">Terms</a></footer>\n</body>',
+      '</main>\n<footer><a href="https://help.acme.example/">Help</a>\n<a href="https://acme.example/legal">Legal</a></footer>\n</body>',
     );
     expect(text).not.toContain('Latchkey');
   }

@@ -274,8 +274,8 @@ function logoImage(logo: Logo): string {
 
 /** @param words the words of the links, which the build writes into the placeholder */
 function footer(product: Product, words: string): string {
-  const [help = '', terms = '', privacy = ''] = words.split('|');
-  const links = linksOf(product, { help, terms, privacy });
+  const [help = '', legal = ''] = words.split('|');
+  const links = linksOf(product, { help, legal });
   const anchors = links.map((link) => `<a href="${escapeHtml(link.url)}">${link.words}</a>`);
   return anchors.length === 0 ? '' : `<footer>${anchors.join('\n')}</footer>\n`;
 }

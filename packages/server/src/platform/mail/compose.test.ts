@@ -5,7 +5,7 @@ import { composeMessage, quotedClaim, timesFor } from './compose.ts';
 
 const latchkey: Product = {
   name: 'Latchkey',
-  links: { help: undefined, terms: undefined, privacy: undefined },
+  links: { help: undefined, legal: undefined },
   logo: undefined,
 };
 const inEnglish = (product: Product) => ({ product, language: 'en' }) as const;
@@ -79,12 +79,12 @@ test('the name of the product is above the HTML, with a PNG logo and without an 
   const bytes = pngLogo(1, 1);
   const acme: Product = {
     name: 'A & B',
-    links: { help: 'https://help.acme.example/', terms: undefined, privacy: 'https://acme.example/privacy' },
+    links: { help: 'https://help.acme.example/', legal: 'https://acme.example/legal' },
     logo: { type: 'image/png', bytes, size: undefined },
   };
   const { text, html } = composeMessage(inEnglish(acme), 'A', ['one']);
   // No link has a line of its own, as that of the mail has.
-  expect(text).toBe('one\n\nHelp: https://help.acme.example/\nPrivacy: https://acme.example/privacy\n');
+  expect(text).toBe('one\n\nHelp: https://help.acme.example/\nLegal: https://acme.example/legal\n');
   expect(html).toMatch(/<a [^>]*href="https:\/\/help/);
   expect(html).toMatch(/<p [^>]*><img src="cid:logo@product" alt="" [^>]*> A &#38; B<\/p>\n<p [^>]*>one/);
   const vector: Product = { ...acme, logo: { type: 'image/svg+xml', bytes, size: undefined } };
