@@ -77,6 +77,59 @@ onBothDatabases('users for services', (open) => {
     expect(await searched('.ORG', 5, 9)).toEqual(['3', '7', '']);
     expect(await searched('user', 3, 2)).toEqual(['0 1 2', '3 4 5']);
   });
+
+  test('searches take turns, so that many of them hold up other requests no longer than one', async () => {
+    for (let index = 0; index < 4; index++) await t.login(`ada${index}@example.com`);
+    const statementsOf = async (work: () => Promise<unknown>) => {
+      const before = t.statements.length;
+      await work();
+      return t.statements.length - before;
+    };
+    const search = () => listUsers(t.ctx, { search: 'zoe', limit: 5 }, { size: 1, max: 9 });
+    const alone = await statementsOf(search);
+    const waiting: Promise<unknown>[] = [];
+    const first = await statementsOf(() => {
+      const searches = [search(), search(), search()];
+      waiting.push(...searches);
+      return searches[0]!;
+    });
+    expect(first).toBeLessThanOrEqual(alone + 1);
+    await Promise.all(waiting);
+  });
+
+  test('the lists of operators start reading where the page starts, and sort nothing', async () => {
+    const headers = { Authorization: await t.serviceAuthorization('operate') };
+    const { access_token: token } = await t.login();
+    const { id } = (await t.ask('GET', '/me', { token })).body;
+    const before = t.statements.length;
+    for (const path of ['', `/${id}/sessions`, `/${id}/events`, `/${id}/emails`]) {
+      expect((await t.ask('GET', `/users${path}`, { headers })).status).toBe(200);
+    }
+    const lists = new Set(t.statements.slice(before).filter((text) => / limit /.test(text)));
+    expect(lists.size).toBe(5);
+    const isPostgres = t.ctx.db.dialect === 'postgres';
+    for (const text of lists) {
+      const values = (text.match(isPostgres ? /\$\d+/g : /\?/g) ?? []).map((_, n) => n);
+      const plan = isPostgres
+        ? await t.ctx.db.transaction(async (tx) => {
+            await tx.run('SET LOCAL enable_seqscan = off', []);
+            await tx.run('SET LOCAL plan_cache_mode = force_generic_plan', []);
+            await tx.run(`PREPARE list AS ${text}`, []);
+            const explained = await tx.run(`EXPLAIN EXECUTE list(${values.map(() => 'NULL')})`, []);
+            await tx.run('DEALLOCATE list', []);
+            return explained;
+          })
+        : await t.ctx.db.read.run(
+            `EXPLAIN QUERY PLAN ${text}`,
+            values.map(() => 1),
+          );
+      // Sessions of the same millisecond may be sorted among themselves.
+      const steps = JSON.stringify(plan).replaceAll(/Incremental Sort|USE TEMP B-TREE FOR LAST TERM/g, '');
+      expect(steps.replaceAll('Sort Key', '')).not.toMatch(
+        /Seq Scan on (users|sessions|events|outbox)|Sort|SCAN (users|sessions|events|outbox)|TEMP B-TREE/,
+      );
+    }
+  });
 });
 
 onBothDatabases('an address with an international domain', (open) => {
