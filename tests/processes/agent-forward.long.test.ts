@@ -77,17 +77,13 @@ describe.each(runtimes)('on $name', ({ name, command }) => {
     expect(grown).toBeLessThan(50 * megabyte);
   });
 
-  // On Bun also packages/client/src/agent-forwarder.test.ts, with each header and status.
-  test('headers, bodies, 401 and broken responses are passed on, and 64 requests at once share one run', async () => {
-    const rejected = new Set<string | undefined>();
+  // What is the same on each runtime is in packages/client/src/agent-forwarder.test.ts and agent-forwarder-runs.test.ts.
+  test('headers, bodies and broken responses are passed on, and 64 requests at once share one run', async () => {
     const authorizations = new Set<string | undefined>();
     respond = async (request, response) => {
       const { authorization } = request.headers;
       const body = Buffer.concat(await request.toArray());
-      if (request.url === '/reject' && (rejected.size === 0 || rejected.has(authorization))) {
-        rejected.add(authorization);
-        response.writeHead(401).end('no');
-      } else if (request.url === '/break') {
+      if (request.url === '/break') {
         response.writeHead(200, { 'Content-Length': 9 }).write('begun');
         response.socket?.destroySoon();
       } else {
@@ -113,20 +109,15 @@ describe.each(runtimes)('on $name', ({ name, command }) => {
     expect(many.map(({ status }) => status)).toEqual(many.map(() => 200));
     expect([...authorizations]).toEqual([expect.stringMatching(/^Bearer lk_at_/)]);
 
-    const body = 'x'.repeat(64 * 1024);
-    const repeated = await send('POST', '/reject', ['Content-Length', String(body.length)], body);
-    expect([repeated.status, repeated.text.length]).toEqual([200, `POST Ã© undefined ${body}`.length]);
     expect((await send('GET', '/break')).text).toContain('aborted');
     const manyHeaders = Array.from({ length: 1500 }, () => ['a', '']).flat();
-    for (const [status, headers, path = '/'] of [
-      [403, ['Origin', 'null']],
-      [404, [], '/..'],
+    for (const [status, headers] of [
       [431, ['X-Long', 'x'.repeat(32 * 1024)]],
       [501, ['Connection', 'Upgrade', 'Upgrade', 'websocket']],
       // Bun refuses so many.
       [name === 'Bun' ? 431 : 501, [...manyHeaders, 'Upgrade', 'h2c']],
     ] as const)
-      expect((await send('GET', path, headers)).status).toBe(status);
+      expect((await send('GET', '/', headers)).status).toBe(status);
     server.closeAllConnections();
     respond = (_, response) => response.socket?.destroy();
     expect((await send('GET', '/')).status).toBe(502);

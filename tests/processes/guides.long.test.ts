@@ -26,7 +26,7 @@ const email = 'ada@example.com';
 const quickStart = await allBlocks('docs/quick-start.md', 'sh', 11);
 
 /** A reader with a terminal, and the ports that take the place of those in the guides. */
-async function newReader() {
+const reader = fresh(async () => {
   const service = await startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } });
   const port = reservePort();
   const projects = `http://localhost:${port}`;
@@ -43,9 +43,8 @@ async function newReader() {
     /** Starts a block that serves on port 3000, until the test ends. */
     serve: (block: string) => startBlock(home, block, { PORT: String(port) }, isReady),
   };
-}
+});
 
-const reader = fresh(newReader);
 const run = (block: string) => reader.terminal.run(block);
 const runOk = (block: string) => runWell(reader.terminal, block);
 /** Runs a block that signs in, and approves it as a person would. */

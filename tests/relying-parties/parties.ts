@@ -15,7 +15,7 @@ import { newVisitor, type Visit, type Visitor } from './visitor.ts';
 
 interface Kind {
   readonly name: string;
-  readonly isInstalled: boolean;
+  readonly isMissing?: boolean;
   readonly command: readonly string[];
   /** What it makes of a refused consent, and of the nonce of another request: a part of `status url text`. */
   readonly refused: string;
@@ -48,7 +48,6 @@ async function startAuthJs(visitor: Visitor, address: string): Promise<Visit> {
 export const kinds: readonly Kind[] = [
   {
     name: 'openid-client',
-    isInstalled: true,
     command: [process.execPath, `--preload=${clock}`, join(root, 'examples/openid-client.ts')],
     refused: 'access_denied',
     wrongNonce: 'OAUTH_JWT_CLAIM_COMPARISON_FAILED',
@@ -56,7 +55,6 @@ export const kinds: readonly Kind[] = [
   },
   {
     name: 'Auth.js',
-    isInstalled: true,
     command: [process.execPath, join(root, 'examples/auth-js.ts')],
     refused: '/auth/signin?error=OAuthCallbackError',
     wrongNonce: '/auth/error?error=Configuration',
@@ -66,21 +64,20 @@ export const kinds: readonly Kind[] = [
   },
   {
     name: 'passport-openidconnect',
-    isInstalled: true,
     command: [process.execPath, join(import.meta.dir, 'passport.js')],
     refused: 'Unauthorized',
     wrongNonce: 'Forbidden',
   },
   {
     name: 'Authlib',
-    isInstalled: hasAuthlib,
+    isMissing: !hasAuthlib,
     command: [python, join(import.meta.dir, 'authlib_application.py')],
     refused: 'access_denied',
     wrongNonce: 'invalid_claim',
   },
   {
     name: 'mod_auth_openidc',
-    isInstalled: existsSync(`${modules}/mod_auth_openidc.so`),
+    isMissing: !existsSync(`${modules}/mod_auth_openidc.so`),
     command: ['/usr/sbin/apache2', '-D', 'FOREGROUND', '-f', join(import.meta.dir, 'apache.conf')],
     // It takes an error with `iss` for a request to sign in, and asks again.
     refused: '/authorize?',
