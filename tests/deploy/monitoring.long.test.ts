@@ -14,14 +14,11 @@ interface Alert {
   readonly annotations: Readonly<Record<'summary' | 'action' | 'documentation', string>>;
 }
 
-interface Panel {
-  readonly title: string;
-  readonly targets: readonly { readonly expr: string }[];
-}
-
 const { groups } = Bun.YAML.parse(await read('deploy/alerts.yaml')) as { groups: [{ rules: Alert[] }] };
 const alerts = groups[0].rules;
-const dashboard = JSON.parse(await read('deploy/grafana-dashboard.json')) as { panels: Panel[] };
+const dashboard: { panels: { title: string; targets: { expr: string }[] }[] } = JSON.parse(
+  await read('deploy/grafana-dashboard.json'),
+);
 
 /** What Prometheus adds to every metric. */
 const isOfTheScrape = (label: string): boolean => label === 'job' || label === 'instance';

@@ -2,9 +2,7 @@
 
 import { LatchkeyError } from '@latchkey/client/errors';
 import type { Random } from '#support/random.ts';
-import type { ReceivedMail } from '#support/smtp.ts';
-import { type End, type History, type Outcome, Records, type StartedSession } from './history.ts';
-import { deliveryOf } from './mails.ts';
+import { type End, type Outcome, Records, type StartedSession } from './history.ts';
 
 /** What a request came to, and when. */
 export interface Seen<T> {
@@ -108,14 +106,5 @@ export class Recorder extends Records {
     const active = this.#watched.filter(({ endedAt }) => endedAt === undefined);
     if (active.length === 0) return [];
     return [...new Set(Array.from({ length: count }, () => random.pick(active)))];
-  }
-
-  /** What was seen, once the service has sent these emails, and its security log and its feed were read. */
-  history(
-    mails: readonly ReceivedMail[],
-    feed: readonly string[] = [],
-    logDefects: readonly string[] = [],
-  ): History {
-    return { ...this, deliveries: mails.map(deliveryOf), feed, logDefects };
   }
 }

@@ -8,10 +8,11 @@ import { registerService, runOperator } from '#support/service.ts';
 import { until } from '#support/until.ts';
 import { lostMails, violationsIn } from './checker.ts';
 import { liveIn, verify } from './crowd.ts';
+import { deliveryOf } from './mails.ts';
 import { openPostgresSite } from './postgres-site.ts';
 import { Recorder } from './recorder.ts';
 import { feedReader, verifiersFor } from './services.ts';
-import type { Fault } from './site.ts';
+import type { Fault, Site } from './site.ts';
 import { openSqliteSite } from './sqlite-site.ts';
 import { anyAddress, type World } from './world.ts';
 
@@ -80,10 +81,12 @@ async function makeFaults(
   return recoveries;
 }
 
+const deliveriesAt = ({ smtp }: Site) => smtp.messages.map(deliveryOf);
+
 /** Waits for every promised email that nothing has made useless. */
 async function awaitMails({ site, recorder }: World): Promise<void> {
   const deadline = Date.now() + mailDeadlineMs;
-  const isLost = () => lostMails(recorder.history(site.smtp.messages)).length > 0;
+  const isLost = () => lostMails({ ...recorder, deliveries: deliveriesAt(site) }).length > 0;
   while (Date.now() < deadline && isLost()) await Bun.sleep(pollMs);
 }
 
@@ -121,11 +124,11 @@ export async function runFaults(run: Run) {
     for (const reader of readers) await reader.drain();
     const feed = await feedReader(world).drain();
     const { code, stdout, stderr } = await runOperator(site.settings(), 'events', 'verify');
-    const history = recorder.history(site.smtp.messages, feed, code === 0 ? [] : [stdout + stderr]);
+    const logDefects = code === 0 ? [] : [stdout + stderr];
     return {
       operations: recorder.operations,
       recoveries,
-      violations: violationsIn(history),
+      violations: violationsIn({ ...recorder, deliveries: deliveriesAt(site), feed, logDefects }),
       serverErrors: recorder.serverErrors,
     };
   } finally {
