@@ -4,7 +4,7 @@ import { mintHandle, readHandle } from '../../packages/server/src/platform/crypt
 import type { KeyRing } from '../../packages/server/src/platform/crypto/primitives.ts';
 import type { Ask } from '../../tests/support/app.ts';
 import { type Authenticator, createAuthenticator } from '../../tests/support/authenticator.ts';
-import { request } from '../../tests/support/http.ts';
+import { serviceAt } from '../../tests/support/http.ts';
 
 interface Person {
   readonly email: string;
@@ -46,7 +46,7 @@ export function journeyOf({ url, keys, service }: JourneySettings, count: number
     const headers = {
       'User-Agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
     };
-    const answer = await request(url, method, path, {
+    const answer = await serviceAt(url).ask(method, path, {
       ...options,
       headers: { ...headers, ...options.headers },
     });
@@ -84,7 +84,7 @@ export function journeyOf({ url, keys, service }: JourneySettings, count: number
       ask(person, 'POST', '/device', { json: { client_name: 'latchkey', device_name: 'a laptop' } }),
     'POST /token, too early': async (person) => {
       const json = { device_code: person.answer.device_code };
-      const { status } = await request(url, 'POST', '/token', { json });
+      const { status } = await serviceAt(url).ask('POST', '/token', { json });
       if (status !== 400) throw new Error(`POST /token: ${status}`);
     },
     'POST /device/approve': async (person) => {

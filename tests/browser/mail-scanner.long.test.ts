@@ -4,14 +4,14 @@
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { subjects } from '#support/account.ts';
+import type { Ask } from '#support/ask.ts';
 import { newPage, untilIdle, untilLoaded } from '#support/browser.ts';
 import { service } from '#support/common-service.ts';
-import type { request } from '#support/http.ts';
 import { changesBy, linkTo } from '#support/people.ts';
 
 const owner = 'owner@example.com';
 
-const call = async (method: string, path: string, ask: Parameters<typeof request>[3] = {}) => {
+const call = async (method: string, path: string, ask: Ask = {}) => {
   const { status, body } = await service.ask(method, path, ask);
   if (status >= 400) throw new Error(`${method} ${path}: ${status} ${body.error}`);
   return body;

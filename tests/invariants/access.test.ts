@@ -6,13 +6,17 @@ import type { Endpoint } from '@latchkey/contract/endpoint';
 import { endpoints } from '@latchkey/contract/endpoints';
 import { type ServiceRight, serviceRights } from '@latchkey/contract/scopes';
 import { cookieByMail, newAddress, outcome, sameOrigin } from '#support/account.ts';
-import { type AccountScene, prepareAccount, prepareDatabase, rowsOf } from '#support/account-scene.ts';
+import {
+  type AccountScene,
+  prepareAccount,
+  prepareDatabase,
+  rowsOf,
+  sessionIn,
+} from '#support/account-scene.ts';
 import { type Ask, onBothDatabases, openApp, type TestApp } from '#support/app.ts';
 import { createdKey } from '#support/keys.ts';
 import { startedRun } from '#support/runs.ts';
-import { createOrganization, declareService } from '#support/services.ts';
-import { readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
-import { readToken, sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';
+import { createOrganization, declareService, ticketsDeclared } from '#support/services.ts';
 
 /** One word for each error that refuses a credential. `in` is a call that gets past them all. */
 const refusals: Readonly<Record<string, string>> = {
@@ -155,7 +159,7 @@ function pathOf(row: string, ownId: string): string {
     .replace('{user_id}', unknownId('usr'));
 }
 
-const resource = 'https://tickets.example/api';
+const { resource } = ticketsDeclared;
 const allowedOrigin = 'https://dashboard.example';
 const settings = { LATCHKEY_ALLOWED_ORIGINS: allowedOrigin };
 
@@ -164,8 +168,7 @@ type Column = keyof Credentials['makers'];
 
 /** What makes credentials of every kind, each for an account of its own. */
 async function credentialsOf(app: TestApp) {
-  const scopes = [{ name: 'tickets:read', sentence: 'Read your tickets' }];
-  await declareService(app.ctx, { scopes, resource });
+  await declareService(app.ctx, ticketsDeclared);
   await createOrganization(app.ctx, 'acme', 'Acme');
   const login = () => app.login(newAddress());
   const bearer = (token: string): Ask => ({ token });
@@ -222,14 +225,6 @@ async function oneOfEach({ makers }: Credentials): Promise<ReadonlyMap<Column, A
   return made;
 }
 
-/** The id of the session or key behind a credential. */
-function idOf({ ctx }: TestApp, { token, cookie }: Ask): string {
-  if (token !== undefined) return readToken(ctx, token)?.sessionId ?? '';
-  const value = cookie?.split('=')[1];
-  const handle = value ? readHandle(ctx.keys, 'browserSession', value) : undefined;
-  return handle ? sessionIdOf(handle.subject) : unknownId('ses');
-}
-
 describe('the table of access', () => {
   test('has a word in each column', () => {
     for (const [row, cells] of rows) expect([row, cells.length]).toEqual([row, columns.length]);
@@ -268,7 +263,7 @@ test('at every endpoint with an id, what another account has, has ended or is of
   const [own, other] = [await prepareAccount(app, service), await prepareAccount(app, service)];
   const thingsOf = ({ device, key, passkeyId }: AccountScene) =>
     Object.entries({ sessions: device.id, keys: key.id, passkeys: passkeyId });
-  const ended = readToken(app.ctx, (await app.login(own.email)).access_token)!.sessionId;
+  const ended = sessionIn(app, { token: (await app.login(own.email)).access_token })!;
   await rowsOf(app, `UPDATE sessions SET revoked_at = 1 WHERE id = '${ended}'`);
   const content = async () => [
     await rowsOf(app, 'SELECT id, revoked_at FROM sessions ORDER BY id'),
@@ -326,7 +321,7 @@ onBothDatabases('access', (open) => {
     for (const column of columns) {
       const { app } = ends ? single : lasting;
       const credential = ends ? await single.makers[column]() : shared.get(column)!;
-      const path = pathOf(row, idOf(app, credential)) + query;
+      const path = pathOf(row, sessionIn(app, credential) ?? unknownId('ses')) + query;
       const ask = (sent: Ask) => app.ask(method.toUpperCase(), path, { ...credential, ...sent });
       const found = outcome(await ask(body));
       cells.push(found === success ? 'in' : (refusals[found] ?? found));

@@ -5,11 +5,10 @@ import { beforeAll, expect, test } from 'bun:test';
 import type { Endpoint } from '@latchkey/contract/endpoint';
 import { endpoints } from '@latchkey/contract/endpoints';
 import { byEndpoint } from '#support/account-operations.ts';
-import { allRows, prepareAccount, prepareDatabase, untilBlocked } from '#support/account-scene.ts';
+import { allRows, prepareAccount, prepareDatabase, sessionIn, untilBlocked } from '#support/account-scene.ts';
 import { onBothDatabases, sharedNodes } from '#support/app.ts';
 import { lockAccountRow } from '../../packages/server/src/accounts/locks.ts';
 import type { Database, Executor } from '../../packages/server/src/platform/database/executor.ts';
-import { readToken } from '../../packages/server/src/sessions/tokens.ts';
 
 /** The changes of signed-in users. */
 const changes = byEndpoint.filter(([id]) => {
@@ -64,7 +63,7 @@ onBothDatabases('a change whose session ends before it commits', (open, dialect)
 
   test.each(changes)('has no effect: %s', async (_, { run }) => {
     const scene = await prepareAccount(app, service);
-    const { sessionId } = readToken(app.ctx, scene.tokens.access_token)!;
+    const sessionId = sessionIn(app, { token: scene.tokens.access_token });
     let before = '';
     // SQLite has one writer at a time.
     const { answering } = await (dialect === 'sqlite' ? endBefore : endMeanwhile)(

@@ -3,14 +3,14 @@
 
 import { beforeAll, test } from 'bun:test';
 import { type Drawn, draws } from '#support/account-draws.ts';
-import { builds, tickets } from '#support/account-model.ts';
+import { builds } from '#support/account-model.ts';
 import { credentialOf, newest, pick, Run, type Surroundings } from '#support/account-run.ts';
 import { onBothDatabases, sharedNodes } from '#support/app.ts';
 import { redirectUri } from '#support/authorize.ts';
 import fc from '#support/fc.ts';
 import { isLong } from '#support/long.ts';
 import { seed } from '#support/seed.ts';
-import { declareService } from '#support/services.ts';
+import { declareService, ticketsDeclared } from '#support/services.ts';
 
 type Step = (run: Run, drawn: Drawn) => unknown;
 
@@ -69,8 +69,7 @@ onBothDatabases('any sequence of steps', (open, dialect) => {
   let around: Surroundings;
   let people = 0;
   beforeAll(async () => {
-    const scopes = [{ name: 'tickets:read', sentence: 'Read your tickets' }];
-    const ofTickets = await declareService(app.ctx, { scopes, resource: tickets });
+    const ofTickets = await declareService(app.ctx, ticketsDeclared);
     const rights = ['users', 'delegate'] as const;
     const agents = await declareService(app.ctx, { name: 'Agents', rights, redirectUris: [redirectUri] });
     around = { nodes, clock, services: [ofTickets, agents] };

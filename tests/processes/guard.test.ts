@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { proxyTo } from '#support/cli.ts';
 import { examples, startExample } from '#support/example.ts';
 import { codeBlocks, exampleText } from '#support/guides.ts';
-import { request } from '#support/http.ts';
+import { serviceAt } from '#support/http.ts';
 import { findNode } from '#support/node.ts';
 import { operatorOn, registerService, startService } from '#support/service.ts';
 import { shared } from '#support/shared.ts';
@@ -77,7 +77,10 @@ async function expectGuarded(command: readonly string[]): Promise<void> {
   isUnavailable = false;
   const { url } = await startExample(command, { LATCHKEY_SERVER: latchkey.url, SERVICE_KEY: serviceKey });
   const ask = (method: string, path: string, token?: string) =>
-    request(url, method, path, { ...(token && { token }), headers: { 'X-Request-Id': 'from-the-test' } });
+    serviceAt(url).ask(method, path, {
+      ...(token && { token }),
+      headers: { 'X-Request-Id': 'from-the-test' },
+    });
   const list = (token?: string) => ask('GET', 'projects', token);
   const remove = (slug: string, token: string) => ask('DELETE', `organizations/${slug}/projects`, token);
   const token = await recentToken();

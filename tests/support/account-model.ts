@@ -4,13 +4,14 @@
 import { emailKeyOf } from '../../packages/server/src/platform/values/email-key.ts';
 import type { Authenticator } from './authenticator.ts';
 import type { DeviceCodes } from './devices.ts';
+import { ticketsDeclared } from './services.ts';
 
 export const day = 86_400;
 const [week, month] = [7 * day, 30 * day];
 export const refreshRetry = 600;
 const [leeway, redeemRetry, recentSignIn] = [10, 60, 900];
 const [idleTtl, sessionTtl, runIdleTtl, runTtl] = [30 * day, 180 * day, 3600, day];
-export const [tickets, builds] = ['https://tickets.example/api', 'https://builds.example/api'];
+export const [tickets, builds] = [ticketsDeclared.resource, 'https://builds.example/api'];
 
 /** What a request asks for. */
 export interface Access {

@@ -3,9 +3,7 @@
 import { expect } from 'bun:test';
 import { deviceCodeGrantType } from '@latchkey/contract/tokens';
 import { setDisabled } from '../../packages/server/src/identity/account/account.ts';
-import { readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
 import { emailKeyOf } from '../../packages/server/src/platform/values/email-key.ts';
-import { readToken, sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';
 import { addPasskey, newAuthenticator, sameOrigin, sessionCookieIn } from './account.ts';
 import { type Drawn, plainly } from './account-draws.ts';
 import {
@@ -30,7 +28,7 @@ import {
   type Token,
   tickets,
 } from './account-model.ts';
-import { linkFor, tokenOf } from './account-scene.ts';
+import { linkFor, rowsOf, sessionIn, tokenOf } from './account-scene.ts';
 import type { Answer, Ask, TestApp } from './app.ts';
 import { codeFor, redeem, requestOf } from './authorize.ts';
 import { cancelDevice } from './devices.ts';
@@ -124,7 +122,7 @@ export class Run extends Account {
     this.around.clock.now += seconds * 1000;
   }
 
-  query = <Row>(statement: string): Promise<Row[]> => this.app.ctx.db.single.run<Row>(statement, []);
+  query = <Row>(statement: string): Promise<Row[]> => rowsOf<Row>(this.app, statement);
 
   post(path: string, ask: Pick<Ask, 'json' | 'form' | 'headers'>, idempotencyKey?: string): Promise<Answer> {
     const key = idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey };
@@ -163,14 +161,8 @@ export class Run extends Account {
     };
   }
 
-  idOf({ access, cookie }: Token): string {
-    const { ctx } = this.app;
-    if (cookie === undefined) return readToken(ctx, access)!.sessionId;
-    return sessionIdOf(readHandle(ctx.keys, 'browserSession', cookie.split('=')[1]!)!.subject);
-  }
-
   begin(of: Pick<Session, 'kind' | keyof Granted> & Partial<Session>, token: Token): Session {
-    return this.add({ id: this.idOf(token), ...of }, token);
+    return this.add({ id: sessionIn(this.app, credentialOf(token))!, ...of }, token);
   }
 
   async requestLink(): Promise<OpenLink> {

@@ -3,6 +3,7 @@
 import { tokenSet } from '@latchkey/contract/tokens';
 import { mintHandle, readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
 import type { Executor } from '../../packages/server/src/platform/database/executor.ts';
+import { readToken, sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';
 import { emailCodeOf } from '../../packages/server/src/sign-in/magic-links/mail.ts';
 import { addPasskey, cookiesIn, newAuthenticator } from './account.ts';
 import type { Answer, Ask, TestApp, Tokens } from './app.ts';
@@ -43,6 +44,13 @@ export async function allRows(
   const tables = found.map(({ name }) => name).filter((name) => !without.includes(name));
   const rows = await Promise.all(tables.map((name) => on.run(`SELECT * FROM "${name}"`, [])));
   return new Map(tables.map((name, index) => [name, rows[index]!.map((row) => JSON.stringify(row))]));
+}
+
+/** The id of the session, run or key behind a token or a cookie. */
+export function sessionIn({ ctx }: TestApp, { token, cookie = '' }: Ask): string | undefined {
+  if (token !== undefined) return readToken(ctx, token)?.sessionId;
+  const handle = readHandle(ctx.keys, 'browserSession', cookie.split('=')[1] ?? '');
+  return handle && sessionIdOf(handle.subject);
 }
 
 /** Waits until a statement on the database of this node waits for a lock. */

@@ -1,14 +1,10 @@
 // Requests to a service in another process.
 
 import { type Api, createApi } from '@latchkey/client/api';
-import { type Answer, type Ask, answerOf, requestFor } from './ask.ts';
+import { type Ask, answerOf, requestFor } from './ask.ts';
 import { type Document, deviations, requireNone } from './conformance.ts';
 import { driverOf } from './driver.ts';
 import { until } from './until.ts';
-
-/** Sends one raw request to the service at `url`, as `ask` does to one in this process. */
-export const request = async (url: string, method: string, path: string, ask?: Ask): Promise<Answer> =>
-  answerOf(await checkedFetch(url, ...requestFor(url, method, path, ask)));
 
 /** The SDK as a client of the service at `url`. */
 const apiAt = (url: string): Api =>
@@ -80,7 +76,8 @@ export const linkTokenIn = ({ text }: Pick<MailboxMail, 'text'>): string =>
 
 /** The service at `url`. */
 export function serviceAt(url: string) {
-  const ask = (...sent: [method: string, path: string, ask?: Ask]) => request(url, ...sent);
+  const ask = async (...sent: [method: string, path: string, ask?: Ask]) =>
+    answerOf(await checkedFetch(url, ...requestFor(url, ...sent)));
   const linkTokenFor = async (email: string): Promise<string> => {
     const seen = await mailsSoFar(url, email);
     await api.call('requestMagicLink', { body: { email } });

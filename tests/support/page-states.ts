@@ -1,6 +1,6 @@
 // Every page in every state worth checking, for axe-core and for screenshots.
 
-import { mailTo, request } from './http.ts';
+import { mailTo } from './http.ts';
 import { declareTickets } from './keys.ts';
 import { accountStates, fillAccount } from './page-states/account.ts';
 import { authorizeStates } from './page-states/authorize.ts';
@@ -47,21 +47,21 @@ export async function openPageStates(): Promise<ServiceWithStates> {
       ...keyStates(url),
       ...touchStates(service, program),
       ...emailLinkStates(service),
-      ...otherStates(url),
+      ...otherStates(service),
       ...authorizeStates(url, program),
       ...brandedStates(branded.url),
     },
   };
 }
 
-const otherStates = (url: string): PageStates => ({
+const otherStates = ({ url, ask }: TestService): PageStates => ({
   'not-found': opens(`${url}/nowhere`, 'Page not found'),
   docs: async (page) => {
     await page.goto(`${url}/docs`);
     await page.getByRole('button', { name: 'Copy' }).first().waitFor();
   },
   'dev-mailbox': async (page) => {
-    await request(url, 'POST', '/magic_link', { json: { email: 'mailbox@example.com' } });
+    await ask('POST', '/magic_link', { json: { email: 'mailbox@example.com' } });
     await mailTo(url, 'mailbox@example.com');
     await page.goto(`${url}/dev/mailbox`);
   },

@@ -12,7 +12,6 @@ import {
   mailAbout,
   mailsSoFar,
   mailTo,
-  request,
   serviceAt,
 } from './http.ts';
 
@@ -165,7 +164,7 @@ export const alter = (page: Page, path: string, members: object): Promise<unknow
 
 /** Starts a run within a session, as a program does for itself; returns its access token. */
 export async function startRun(url: string, token: string, scope: string): Promise<string> {
-  const { status, body } = await request(url, 'POST', '/token', { form: exchangeForm(token, scope) });
+  const { status, body } = await serviceAt(url).ask('POST', '/token', { form: exchangeForm(token, scope) });
   expect(status).toBe(200);
   return body.access_token;
 }

@@ -1,7 +1,7 @@
 // The sign-in page and the page behind a magic link.
 
 import type { Page } from 'playwright-core';
-import { mailsSoFar, request } from '../http.ts';
+import { mailsSoFar, serviceAt } from '../http.ts';
 import { giveSession, headed, pressed, requestEmail, signIn, signInLink } from '../people.ts';
 import { opens, type PageStates } from './page-state.ts';
 
@@ -10,7 +10,7 @@ export const loginStates = (url: string): PageStates => {
   const linkOf = async (page: Page | undefined, email: string): Promise<string> => {
     const seen = await mailsSoFar(url, email);
     if (page) await requestEmail(page, url, email);
-    else await request(url, 'POST', '/magic_link', { json: { email } });
+    else await serviceAt(url).ask('POST', '/magic_link', { json: { email } });
     return signInLink(url, email, seen);
   };
   return {
