@@ -409,27 +409,18 @@ export class Account {
       for (const one of things) one.spent = true;
       return open;
     };
-    const here: Undone = {
-      email,
-      sessions: active.filter((one) => !this.isActive(one)),
-      approvals: [...devices, ...spend(this.codes)],
-      passkeys,
-      links: spend([...links, ...this.addressChanges]).length,
+    const before = notice.undone ?? { email: null, sessions: [], approvals: [], passkeys: [], links: 0 };
+    const undone: Undone = {
+      email: email ?? before.email,
+      sessions: [...before.sessions, ...active.filter((one) => !this.isActive(one))],
+      approvals: [...before.approvals, ...devices, ...spend(this.codes)],
+      passkeys: [...before.passkeys, ...passkeys],
+      links: before.links + spend([...links, ...this.addressChanges]).length,
     };
     if (email !== null) {
       this.address = email;
       this.#left = this.#left.filter(({ began }) => began <= since);
     }
-    const before = notice.undone;
-    const undone: Undone = before
-      ? {
-          email: here.email ?? before.email,
-          sessions: [...before.sessions, ...here.sessions],
-          approvals: [...before.approvals, ...here.approvals],
-          passkeys: [...before.passkeys, ...here.passkeys],
-          links: before.links + here.links,
-        }
-      : here;
     for (const other of this.notices) {
       if (other === notice || (!other.undone && other.session.disowned)) other.undone = undone;
       if (other !== notice && other.began > since && !other.isSent) other.isVoid = true;

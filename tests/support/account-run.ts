@@ -359,6 +359,25 @@ export class Run extends Account {
     this.begin({ kind: 'run', ...granted, within: parent }, { access, refresh, accessEnds });
   }
 
+  /** When the token is about to expire. */
+  async startLateRun(by: By, drawn: Drawn): Promise<void> {
+    const left = by[1].accessEnds - this.now;
+    if (Number.isFinite(left)) this.wait(Math.max(0, left - 100));
+    await this.startRun(by, { ...drawn, access: { scope: 'profile' } });
+  }
+
+  /** Starts a run within the newest one, and refreshes it for longer than that one lives without being used. */
+  async keepRun(drawn: Drawn): Promise<void> {
+    const outer = this.sessions.findLast(({ kind }) => kind === 'run');
+    if (!outer) return;
+    await this.startRun([outer, newest(outer)], { ...drawn, either: true, access: {} });
+    const kept = this.sessions.at(-1)!;
+    for (let refreshes = 0; refreshes < 3; refreshes++) {
+      this.wait(1_400);
+      await this.refresh([kept, newest(kept)], plainly);
+    }
+  }
+
   async startDevice({ access: asked, way }: Pick<Drawn, 'access' | 'way'>): Promise<void> {
     const name = this.newName();
     const json = { device_name: name, ...asked };
