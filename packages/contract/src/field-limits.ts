@@ -25,7 +25,8 @@ export const fieldLimits = {
   state: 2048,
   nonce: 512,
   hint: 512,
-  idToken: 8192,
+  /** With 100 organizations. */
+  idToken: 16_384,
   /** Who an identity token is for. */
   audience: 2048,
   resource: 2048,

@@ -8,7 +8,7 @@ export const sessionsPath = `${home}#sessions`;
 export const securityPath = `${home}#security`;
 
 /** Room for an authorization request with a `state` and a redirect URI of maximum length. */
-const maxNextLength = 8192;
+const maxNextLength = 10_240;
 
 /**
  * The page to continue to after signing in: `wanted` if it is a path on this origin, otherwise the account page.

@@ -255,8 +255,12 @@ onBothDatabases('authorization requests', (open, dialect) => {
     expect((await app.ask('POST', '/token', { form, headers })).status).toBe(200);
     const none = 'https://nothing.example/';
     await declareService(app.ctx, { resource: none });
+    const many = 'https://many.example/';
+    const more = Array.from({ length: 21 }, (_, n) => ({ name: `many:${n}`, sentence: 'Read' }));
+    await declareService(app.ctx, { resource: many, scopes: more });
     for (const [wrong, error] of [
       [none, 'invalid_scope'],
+      [many, 'invalid_scope'],
       [`${resource}/x`, 'invalid_target'],
     ])
       expect((await verify({ ...request, resource: wrong! })).body.error).toBe(error);

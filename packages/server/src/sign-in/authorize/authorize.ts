@@ -6,6 +6,7 @@ import {
   type AuthorizationResponse,
   clientErrors,
 } from '@latchkey/contract/authorize';
+import { fieldLimits } from '@latchkey/contract/field-limits';
 import { everything } from '@latchkey/contract/scopes';
 import type { Context, Requester } from '../../platform/context.ts';
 import { mintHandle, readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
@@ -123,8 +124,12 @@ async function resolveClientAccess(ctx: Context, client: Client, requested: Auth
 
 async function defaultScope(on: Executor, resource: string | null): Promise<string> {
   const names = resource === null ? [] : await listScopesOfResource(on, resource);
-  if (names.length > 0) return names.join(' ');
-  throw invalidScope('scope: is missing');
+  if (names.length > 0 && names.length <= fieldLimits.scopes) return names.join(' ');
+  throw invalidScope(
+    names.length === 0
+      ? 'scope: is missing'
+      : `scope: is missing, and the service of the resource has more than the ${fieldLimits.scopes} that a request can name`,
+  );
 }
 
 /**

@@ -17,7 +17,7 @@ import {
 import { verifiedJwt } from '#support/jwt.ts';
 import { authorizePath } from '#support/program.ts';
 import { introspected } from '#support/runs.ts';
-import { declareService } from '#support/services.ts';
+import { addMember, createOrganization, declareService } from '#support/services.ts';
 import { shared } from '#support/shared.ts';
 
 const signedOutUri = 'https://app.example/bye';
@@ -281,6 +281,18 @@ onBothDatabases('OpenID Connect', (open) => {
     }
     return pages.map((page) => [page.status, page.headers.get('Location'), pageDataIn<SignOutPage>(page)]);
   };
+
+  test('the hint of a person in as many organizations as a token names is accepted', async () => {
+    const { id } = await me();
+    for (let n = 100; n < 200; n++) {
+      const slug = `${n}`.padEnd(39, 'x');
+      await createOrganization(app.ctx, slug, slug);
+      await addMember(app.ctx, slug, id, 'member');
+    }
+    const { id_token = '' } = await openid('openid profile email organizations');
+    expect(id_token.length).toBeGreaterThan(12_000);
+    for (const [status] of await pagesFor({ id_token_hint: id_token })) expect(status).toBe(200);
+  });
 
   test('a request to sign out leads to a page, where nothing ends by itself; empty parameters count as omitted', async () => {
     const { href } = new URL('https://app.example/bye?</script>');
