@@ -144,11 +144,8 @@ test('workflows pin actions by commit, and what may publish runs nothing that th
   }
   const { permissions, jobs } = await parsed('../.github/workflows/release.yml');
   const { build, publish } = jobs;
-  expect([permissions, Object.keys(jobs), build.permissions]).toEqual([
-    {},
-    ['build', 'publish'],
-    { contents: 'read' },
-  ]);
+  expect([permissions, build.permissions]).toEqual([{}, { contents: 'read' }]);
+  expect(Object.keys(jobs)).toEqual(['build', 'publish']);
   const commands = publish.steps.map(({ uses = '', run = '' }: Record<string, string>) => `${uses} ${run}`);
   expect(commands.join('\n')).not.toMatch(/checkout|npm (?:run|ci|install|exec)|npx/);
 });

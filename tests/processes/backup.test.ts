@@ -69,11 +69,8 @@ function runPostgresProgram(...command: string[]): void {
 /** Runs a command as a process, because it locks a store for as long as it lives. Expects its status, and a part of what it prints. */
 async function command(env: Record<string, string>, args: string, code: 0 | 1, part: string | RegExp) {
   const result = await runOperatorProcess(env, ...args.split(' '));
-  expect([args, result.code, result.stdout + result.stderr]).toEqual([
-    args,
-    code,
-    expect.stringMatching(part),
-  ]);
+  const says = result.stdout + result.stderr;
+  expect({ args, code: result.code, says }).toEqual({ args, code, says: expect.stringMatching(part) });
   return result.stdout;
 }
 

@@ -93,14 +93,9 @@ async function expectGuarded(command: readonly string[]): Promise<void> {
   expect((await remove('bolt', token)).status).toBe(403);
 
   const anonymous = await list();
-  expect([anonymous.status, anonymous.headers.get('WWW-Authenticate'), anonymous.body]).toEqual([
-    ...[401, 'Bearer realm="latchkey"'],
-    {
-      error: 'invalid_token',
-      error_description: 'This request requires an access token.',
-      request_id: 'from-the-test',
-    },
-  ]);
+  expect(anonymous.headers.get('WWW-Authenticate')).toBe('Bearer realm="latchkey"');
+  const refusal = { error: 'invalid_token', request_id: 'from-the-test' };
+  expect(anonymous).toMatchObject({ status: 401, body: refusal });
   const { access_token: revoked } = await service.login('eve@example.com');
   await service.api.call('revoke', { accessToken: revoked, body: {} });
   const [narrow, device] = [await deviceToken('projects:read organizations'), await deviceToken()];
