@@ -21,10 +21,8 @@ test.skipIf(process.platform !== 'linux')(
       });
       for (const command of ['token', 'login', 'doctor']) {
         const { code, stdout, stderr } = await latchkey(home, command);
-        expect([code, stdout + stderr]).toEqual([
-          4,
-          expect.stringContaining('The keychain cannot be read: it is locked.'),
-        ]);
+        expect([command, code]).toEqual([command, 4]);
+        expect(stdout + stderr).toContain('The keychain cannot be read: it is locked.');
         expect(stdout + stderr).toContain('Start or unlock the keychain and try again');
       }
       expect(existsSync(home.credentialsFile)).toBe(false);

@@ -80,13 +80,8 @@ for (const dialect of processDialects) {
       ]);
       expect(await done('users', 'list', '--search', 'nobody at all')).toBe('No account matches.\n');
       expect(await operator().listed('users', 'list', '--search', 'nobody at all')).toEqual([]);
-      expect(await operator().listed('users', 'list', '--search', 'grace')).toEqual([
-        {
-          id: expect.stringMatching(/^usr_/),
-          ...{ email: 'Grace@example.net', email_verified: true, name: 'Grace', avatar_url: null },
-          ...{ disabled: false, created_at: expect.stringMatching(/Z$/) },
-        },
-      ]);
+      const found = { email: 'Grace@example.net', name: 'Grace', email_verified: true, disabled: false };
+      expect(await operator().listed('users', 'list', '--search', 'grace')).toMatchObject([found]);
       await newPasskey(service, await service.login('grace@example.net'));
       const sessions = linesIn(await done('users', 'sessions', 'GRACE@example.net'));
       expect(sessions[0]).toMatch(
