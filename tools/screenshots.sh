@@ -3,4 +3,4 @@
 cd "$(dirname "$0")/.." || exit 1
 needs=everything
 . tools/install.sh
-exec node_modules/.bin/bun tests/support/screenshots.ts "$@"
+exec node_modules/.bin/bun tools/screenshots.ts "$@"

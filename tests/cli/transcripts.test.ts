@@ -1,5 +1,5 @@
 // Runs the commands of every file in tests/cli/transcripts against a real service and compares their output.
-// `bun tests/support/renew-transcripts.ts` rewrites the files; read the difference before you commit it.
+// `bun tools/renew-transcripts.ts` rewrites the files; read the difference before you commit it.
 
 import { describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';

@@ -6,13 +6,13 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { languages } from '@latchkey/contract/languages';
 import type { Page } from 'playwright-core';
-import { newPage } from './browser.ts';
-import { mainStates } from './page-states/languages.ts';
-import { openPageStates } from './page-states.ts';
+import { newPage } from '#support/browser.ts';
+import { mainStates } from '#support/page-states/languages.ts';
+import { openPageStates } from '#support/page-states.ts';
+import { startService } from '#support/service.ts';
 import { takeReadmePicture } from './readme-picture.ts';
-import { startService } from './service.ts';
 
-const directory = join(import.meta.dir, '../../artifacts/screenshots');
+const directory = join(import.meta.dir, '../artifacts/screenshots');
 const looks = [
   { name: 'desktop', viewport: { width: 1280, height: 900 } },
   { name: 'phone', viewport: { width: 390, height: 844 } },

@@ -2,10 +2,10 @@
 
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setScene } from './scene.ts';
-import { play } from './transcript.ts';
+import { setScene } from '#support/scene.ts';
+import { play } from '#support/transcript.ts';
 
-const folder = join(import.meta.dir, '../cli/transcripts');
+const folder = join(import.meta.dir, '../tests/cli/transcripts');
 const names = process.argv.slice(2);
 const scene = await setScene();
 for (const name of names.length > 0 ? names : readdirSync(folder).filter((file) => file.endsWith('.txt'))) {

@@ -3,12 +3,12 @@
 
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { newPage } from './browser.ts';
-import { newHome, program, userCodeIn } from './cli.ts';
-import { headed, signIn } from './people.ts';
-import { launch, type TestService, untilReady } from './service.ts';
+import { newPage } from '#support/browser.ts';
+import { newHome, program, userCodeIn } from '#support/cli.ts';
+import { headed, signIn } from '#support/people.ts';
+import { launch, type TestService, untilReady } from '#support/service.ts';
 
-const directory = join(import.meta.dir, '../../docs/images');
+const directory = join(import.meta.dir, '../docs/images');
 const address = 'https://login.example.com';
 const width = 1140;
 const pageWidth = 500;
