@@ -35,13 +35,22 @@ export const rateOf = ({ count, seconds }: Sample): number => count / seconds;
 /** CPU microseconds of the measured process for each request. */
 export const cpuMicros = ({ count, cpuSeconds }: Sample): number => (cpuSeconds / count) * 1e6;
 
-/** Runs any number of sides in rounds, each time in another order. The first rounds are for warming up and do not count. */
+interface Rounds {
+  readonly counted: number;
+  /** The first rounds are for warming up. */
+  readonly warmUps: number;
+  /** Runs before the first round that counts. */
+  readonly warmedUp?: () => Promise<void>;
+}
+
+/** Runs any number of sides in rounds, each time in another order. */
 export async function runRounds(
   sides: readonly Side[],
-  { counted, warmUps }: { readonly counted: number; readonly warmUps: number },
+  { counted, warmUps, warmedUp = async () => {} }: Rounds,
 ): Promise<Map<string, Sample[]>> {
   const samples = new Map<string, Sample[]>(sides.map(({ name }) => [name, []]));
   for (let round = 0; round < warmUps + counted; round++) {
+    if (round === warmUps) await warmedUp();
     for (let turn = 0; turn < sides.length; turn++) {
       const { name, run } = sides[(round + turn) % sides.length]!;
       const sample = await run();

@@ -5,7 +5,7 @@ import { generateKey, parseKeyRing } from '../../packages/server/src/platform/cr
 import { openDatabase } from '../../packages/server/src/platform/database/database.ts';
 import type { Dialect } from '../../packages/server/src/platform/database/executor.ts';
 import { runOperatorProcess } from '../../tests/support/service.ts';
-import { baseUrl, startCluster } from '../support/cluster.ts';
+import { baseUrl, startCluster, vacuum } from '../support/cluster.ts';
 import { type Load, type LoadRequest, putUnderLoad, type Requests, recordAnswer } from '../support/load.ts';
 import { roundSeconds, type Side } from '../support/rounds.ts';
 import {
@@ -35,6 +35,8 @@ export interface Sides {
   /** Processes that belong to the measurement although this process did not start them. */
   readonly families: readonly number[];
   startFloor(kind: Kind, more: Readonly<Record<string, string>>): Promise<RunningServer>;
+  /** What PostgreSQL does within minutes, at once: it removes rows that no longer count, and learns how many there are. */
+  tidy(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -45,6 +47,7 @@ interface Stores {
   /** Copies the service's database before the service opens it. */
   copy(): Promise<string>;
   empty(): Promise<string>;
+  tidy(): Promise<void>;
 }
 
 const sqliteStores = (): Stores => {
@@ -57,17 +60,27 @@ const sqliteStores = (): Stores => {
       return `${service}.floor`;
     },
     empty: async () => sqliteUrl(),
+    tidy: async () => undefined,
   };
 };
 
 async function postgresStores(): Promise<Stores> {
   const { createDatabase, pid } = await startCluster();
-  const service = await createDatabase();
+  const databases: string[] = [];
+  const create = async (copyOf?: string): Promise<string> => {
+    const database = await createDatabase(copyOf);
+    databases.push(database);
+    return database;
+  };
+  const service = await create();
   return {
     service,
     families: [pid],
-    copy: () => createDatabase(service),
-    empty: () => createDatabase(),
+    copy: () => create(service),
+    empty: () => create(),
+    tidy: async () => {
+      for (const database of databases) await vacuum(database);
+    },
   };
 }
 
@@ -112,6 +125,7 @@ export async function openSides(
     ...{ service, servicePlace, floorPlace, peers, families: stores.families },
     startFloor: ({ floor }, more) =>
       startFloor(floor, { databaseUrl: floorUrl, keys }, { ...settings, ...more }),
+    tidy: stores.tidy,
     stop: async () => {
       await Promise.all([service, ...peers.values()].map((server) => server.stop()));
       await Promise.all([servicePlace.db.close(), floorPlace.db.close()]);

@@ -38,7 +38,7 @@ function withMeasured(text: string, measured: string): string {
 async function measure(kind: Kind, sides: Sides, { rounds, warmUps }: Extent) {
   const { list, stop } = await sidesOf(kind, sides);
   try {
-    return await runRounds(list, { counted: rounds, warmUps });
+    return await runRounds(list, { counted: rounds, warmUps, warmedUp: sides.tidy });
   } finally {
     await stop();
   }

@@ -10,7 +10,7 @@ const databasePrefix = 'latchkey_test_';
 const dataDirectory = 'data';
 const running = new Map<boolean, Promise<TestPostgres>>();
 
-/** The server shared by all tests of this process, started by the first call. `durable` keeps fsync on. */
+/** The server shared by all tests of this process, started by the first call. `durable` keeps fsync and autovacuum on, as in production. */
 export function startPostgres({ durable = false } = {}): Promise<TestPostgres> {
   const existing = running.get(durable);
   if (existing) return existing;
@@ -29,8 +29,9 @@ async function useServer(adminUrl: string): Promise<TestPostgres> {
 async function startCluster(durable: boolean): Promise<TestPostgres> {
   const servers = await createPostgresServers();
   await servers.initialize(dataDirectory);
-  // Neither pays off for tables of a few rows, in databases that live for a few seconds.
-  const settings = ['max_connections=200', 'autovacuum=off', 'jit=off', `fsync=${durable ? 'on' : 'off'}`];
+  // None of them pays off for tables of a few rows, in databases that live for a few seconds.
+  const inProduction = durable ? 'on' : 'off';
+  const settings = ['max_connections=200', 'jit=off', `autovacuum=${inProduction}`, `fsync=${inProduction}`];
   const port = await servers.start(dataDirectory, settings);
   const adminUrl = servers.url(port, 'postgres');
   // Copying the files of a database costs half of what logging its pages does.
