@@ -29,7 +29,7 @@ async function useServer(adminUrl: string): Promise<TestPostgres> {
 async function startCluster(durable: boolean): Promise<TestPostgres> {
   const servers = await createPostgresServers();
   await servers.initialize(dataDirectory);
-  // None of them pays off for tables of a few rows, in databases that live for a few seconds.
+  // A database of a test has a few rows and lives for a few seconds: these would only cost time.
   const inProduction = durable ? 'on' : 'off';
   const settings = ['max_connections=200', 'jit=off', `autovacuum=${inProduction}`, `fsync=${inProduction}`];
   const port = await servers.start(dataDirectory, settings);
