@@ -119,7 +119,7 @@ describe.each([
   });
 });
 
-test('somebody at the limit of fetches does not use up the one for a new key', async () => {
+test('somebody at the limit of fetches does not use up the one for a new key; a repeated code that meets it, or no document, is no theft', async () => {
   publish([key], true);
   const limits = { LATCHKEY_CLIENT_HOSTS: new URL(clientId).host, LATCHKEY_RATE_LIMITS: 'on' };
   const limited = await openApp('sqlite', { beside: t, settings: limits });
@@ -127,13 +127,28 @@ test('somebody at the limit of fetches does not use up the one for a new key', a
   const ask = async (how: Signing, peer: string) =>
     outcome(await redeem(limited, code, { ...(await proof(how)), code_verifier: undefined }, { peer }));
   const stranger = await newSigningKey();
-  for (let fetches = 0; fetches < 30; fetches++)
-    await limited.ask('GET', `authorize?client_id=${clientId}${fetches}`, { peer: '198.51.100.1' });
+  const useUp = async (by: TestApp, peer: string) => {
+    for (let fetches = 0; fetches < 30; fetches++)
+      await by.ask('GET', `authorize?client_id=${clientId}${fetches}`, { peer });
+  };
+  await useUp(limited, '198.51.100.1');
   expect(await ask({}, '192.0.2.1')).toBe('400 invalid_request');
   expect(await ask({ key: stranger }, '198.51.100.1')).toBe('429 rate_limited');
   key = await newSigningKey();
   publish([key], true);
   expect(await ask({}, '192.0.2.1')).toBe('400 invalid_request');
+  const redeemOnce = async (by: TestApp, peer: string) =>
+    redeem(by, code, await proof(), { peer, headers: { 'Idempotency-Key': 'once' } });
+  const { body } = await redeemOnce(limited, '192.0.2.1');
+  delete published['/client'];
+  const withoutDocument = await openApp('sqlite', { beside: t, settings: limits });
+  await useUp(withoutDocument, '198.51.100.1');
+  for (const [peer, expected] of [
+    ['198.51.100.1', '429 rate_limited'],
+    ['192.0.2.1', '503 temporarily_unavailable'],
+  ] as const)
+    expect(outcome(await redeemOnce(withoutDocument, peer))).toBe(expected);
+  expect((await redeemOnce(limited, '192.0.2.1')).body.refresh_token).toBe(body.refresh_token);
 });
 
 test('an Ed25519 key is good under either name, and without a kid any key that fits is tried', async () => {

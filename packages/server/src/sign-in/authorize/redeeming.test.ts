@@ -14,6 +14,8 @@ import {
 import { loggedEvents } from '#support/security-log.ts';
 import { changeService, declareService, type TestService } from '#support/services.ts';
 import { shared } from '#support/shared.ts';
+import type { Database } from '../../platform/database/executor.ts';
+import { temporarilyUnavailable } from '../../platform/errors.ts';
 import { revokeService } from '../../sessions/ending.ts';
 
 const refused = '400 invalid_grant';
@@ -192,6 +194,19 @@ onBothDatabases('the authorization code grant', (open) => {
     app.pass(2);
     expect(outcome(await redeem(app, code, asPublic, once))).toBe(refused);
     expect(await isLive(app, answers[0]!.body)).toBe(false);
+  });
+
+  test('a redemption whose answer is lost after its commit is no second use, and its repetition gets the tokens', async () => {
+    const code = await publicCode();
+    const db = app.ctx.db as { transaction: Database['transaction'] };
+    const { transaction } = db;
+    db.transaction = async (work) => {
+      db.transaction = transaction;
+      await transaction(work);
+      throw temporarilyUnavailable();
+    };
+    expect(outcome(await redeem(app, code, asPublic, once))).toBe('503 temporarily_unavailable');
+    expect(await isLive(app, (await redeem(app, code, asPublic, once)).body)).toBe(true);
   });
 
   // What ends all sessions of an account: tests/invariants/operations.test.ts.

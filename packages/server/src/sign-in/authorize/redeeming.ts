@@ -116,12 +116,15 @@ export async function noticeReplay(ctx: Context, text: string, client: ClientInf
 
 const repeatedTooLate = 'repeated_too_late';
 
+/** Any other error may come after the commit, or go by itself: the same request may come again. */
+const isRefusal = (error: unknown): error is AuthError =>
+  error instanceof AuthError && error.status < 500 && error.code !== 'rate_limited';
+
 /**
- * Whether the request that redeemed a code was refused when it came again, because its tokens were
- * used or its session ended meanwhile.
+ * Whether a request with a redeemed code that ended in this error is a second use of it. The request that
+ * redeemed the code is none when it comes again after its tokens were used or its session ended.
  */
-export const isLateRepetition = (error: unknown): boolean =>
-  error instanceof AuthError && error.detail === repeatedTooLate;
+export const isSecondUse = (error: Error): boolean => isRefusal(error) && error.detail !== repeatedTooLate;
 
 /**
  * The tokens of a spent code again.
@@ -134,7 +137,7 @@ async function repeat(ctx: Context, code: PresentedCode, row: CodeRow): Promise<
     const tokens = await repeatFirstTokens(ctx, sessionSecretOf(code.handle.subject), row.scope);
     return { tokens, detail: 'retry', sessionId: row.session_id, nonce: row.nonce };
   } catch (error) {
-    throw error instanceof AuthError && error.status < 500 ? refused(repeatedTooLate) : error;
+    throw isRefusal(error) ? refused(repeatedTooLate) : error;
   }
 }
 
@@ -174,7 +177,7 @@ async function startAppSession(
       return tokensOf(ctx, session);
     });
   } catch (error) {
-    if (error instanceof AuthError && error.status < 500 && error.code !== 'rate_limited') return undefined;
+    if (isRefusal(error)) return undefined;
     throw error;
   }
 }

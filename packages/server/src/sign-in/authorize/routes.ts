@@ -27,7 +27,7 @@ import {
   verifyRequest,
 } from './authorize.ts';
 import { firstSeen, forgetRequest, rememberRequest } from './first-seen.ts';
-import { isLateRepetition, noticeReplay, redeemCode } from './redeeming.ts';
+import { isSecondUse, noticeReplay, redeemCode } from './redeeming.ts';
 import type { SentParameters } from './request.ts';
 
 /** The authorization code grant of the OAuth token endpoint. @see RFC 6749 section 4.1.3 */
@@ -46,7 +46,7 @@ export const authorizationCodeGrant = (addIdentityToken: AddIdentityToken): Gran
 export const noticingReplays =
   (ctx: Context): OnCodes =>
   async (codes, client, ended) => {
-    if (ended instanceof Error ? isLateRepetition(ended) : ended.isOwnCode) return;
+    if (ended instanceof Error ? !isSecondUse(ended) : ended.isOwnCode) return;
     for (const code of codes) await noticeReplay(ctx, code, client);
   };
 
