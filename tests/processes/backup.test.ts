@@ -78,24 +78,35 @@ async function command(env: Record<string, string>, args: string, code: 0 | 1, p
 interface Tools {
   readonly newDatabase: () => Promise<string>;
   readonly backUp: (databaseUrl: string, file: string) => unknown;
-  readonly restore: (file: string, databaseUrl: string) => void;
+  /** Restores a file into a new database, and returns its URL. */
+  readonly restore: (file: string) => Promise<string>;
 }
 
 const onSqlite: Tools = {
   newDatabase: newFile,
   backUp: (databaseUrl, file) => command(envOf(databaseUrl), `backup ${file}`, 0, 'Wrote'),
-  restore: (file, databaseUrl) => copyFileSync(file, fileOf(databaseUrl)),
+  restore: async (file) => {
+    const databaseUrl = await newFile();
+    copyFileSync(file, fileOf(databaseUrl));
+    return databaseUrl;
+  },
 };
 
-const onPostgres = async (): Promise<Tools> => ({
-  newDatabase: await startDebianPostgres(),
-  backUp: (databaseUrl, file) =>
-    runPostgresProgram('pg_dump', '--format=custom', `--file=${file}`, databaseUrl),
-  restore: (file, databaseUrl) =>
-    runPostgresProgram(
-      ...['pg_restore', '--no-owner', '--no-acl', '--single-transaction', `--dbname=${databaseUrl}`, file],
-    ),
-});
+/** Restores on a server that was set up in the same way: its transactions and objects get the same numbers. */
+const onPostgres = async (): Promise<Tools> => {
+  const [newDatabase, newCopy] = [await startDebianPostgres(), await startDebianPostgres()];
+  return {
+    newDatabase,
+    backUp: (databaseUrl, file) =>
+      runPostgresProgram('pg_dump', '--format=custom', `--file=${file}`, databaseUrl),
+    restore: async (file) => {
+      const to = await newCopy();
+      const options = ['--no-owner', '--no-acl', '--single-transaction', `--dbname=${to}`];
+      runPostgresProgram('pg_restore', ...options, file);
+      return to;
+    },
+  };
+};
 
 for (const [dialect, open] of [
   ['sqlite', async () => onSqlite],
@@ -114,13 +125,6 @@ for (const [dialect, open] of [
     const readFeed = async (at: TestService): Promise<number> => {
       const headers = { Authorization: basic(readerKey) };
       return (await at.ask('POST', '/feed', { headers, json: { returnImmediately: true } })).status;
-    };
-
-    /** Restores the backup into a new database, on which `finish-restore` has not run. */
-    const restored = async (): Promise<string> => {
-      const databaseUrl = await tools.newDatabase();
-      tools.restore(file, databaseUrl);
-      return databaseUrl;
     };
 
     /** Starts a service on a restored database, for the time of some work. */
@@ -159,7 +163,7 @@ for (const [dialect, open] of [
     afterAll(() => service.stop());
 
     test('everything that would use a restored database refuses it until finish-restore has run; then all has ended but what was at one moment', async () => {
-      const databaseUrl = await restored();
+      const databaseUrl = await tools.restore(file);
       const env = envOf(databaseUrl);
       for (const args of ['serve', 'users list', `copy --to ${await newFile()}`])
         await command(
@@ -172,6 +176,7 @@ for (const [dialect, open] of [
         /^failed .*finish-restore`; until then the service does not start$/m,
       );
       const before = await me(service, ada.access_token);
+      await command(env, 'migrate', 0, '');
       await command(env, 'finish-restore', 0, 'All sessions and keys have ended');
       await serving(databaseUrl, keys, async (at) => {
         expect((await me(at, ada.access_token)).status).toBe(401);
@@ -198,7 +203,7 @@ for (const [dialect, open] of [
     });
 
     test('--keep-sessions keeps the sessions of the backup and warns about them', async () => {
-      const databaseUrl = await restored();
+      const databaseUrl = await tools.restore(file);
       const warning = 'WARNING: the sessions and keys';
       await command(envOf(databaseUrl), 'finish-restore --keep-sessions', 0, warning);
       await serving(databaseUrl, keys, async (at) => {
@@ -209,7 +214,7 @@ for (const [dialect, open] of [
     });
 
     test('under other keys finish-restore changes nothing, unless they are said to be lost', async () => {
-      const databaseUrl = await restored();
+      const databaseUrl = await tools.restore(file);
       const ring = generateKey();
       await command(envOf(databaseUrl, ring), 'finish-restore', 1, 'use --any-keys');
       await operatorOn(envOf(databaseUrl)).refused(['users', 'list'], 1, 'finish-restore');

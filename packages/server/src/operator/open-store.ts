@@ -46,14 +46,14 @@ export async function openForService(config: Config, log: Log, io: CommandIo): P
 }
 
 /**
- * For `migrate`: creates the database or brings it up to date. On SQLite the key file belongs to it.
+ * For `migrate`: creates the database or brings it up to date, that of a restore, too. On SQLite the key file belongs to it.
  * @throws {ConfigError}
  */
 export async function migrateStore(config: Config, log: Log, io: CommandIo): Promise<void> {
   const isSqlite = sqliteFileOf(config) !== undefined;
   const existing = isSqlite && !lacksKeys(config, io.env) ? loadKeys(config, io.env) : undefined;
   const db = await openMigrated(config, log, io);
-  if (isSqlite) await withKeys(config, io, db, existing);
+  if (isSqlite && !(await isUnfinishedRestore(db.read))) await withKeys(config, io, db, existing);
   await db.close();
 }
 

@@ -44,7 +44,7 @@ async function fillTables(app: TestApp): Promise<AccountScene & { readonly texts
 const impersonal: Record<string, string> = {
   spent_challenges: 'ids of challenges, which identify no account',
   address_locks: 'the numbers of locks',
-  restore_guard: 'the number of a transaction',
+  restore_guard: 'what a restored copy lacks',
   feed_readers: 'how far services have read the feed',
   feed_acknowledgements: 'positions in the feed',
   log_totals: 'how many events all logs have had',
