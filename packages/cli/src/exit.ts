@@ -189,7 +189,7 @@ const refusedCredentialHint: Readonly<Record<CredentialKind, (login: string) => 
   key: (login) => `It has expired or was removed. Sign in again with \`${login}\`.`,
   token: () =>
     'It has expired, was revoked, or is for another server. Set LATCHKEY_TOKEN to a new one, or unset it.',
-  agent: () => "The agent's login has ended. Sign in again where the agent runs.",
+  agent: () => 'Sign in where the agent runs, and start it again: it uses no later login.',
 };
 
 const kept = 'Your stored logins are kept.';
@@ -202,7 +202,6 @@ function hintOf(error: LatchkeyError, invocation: Invocation): string {
   const { login, command, credential = 'session' } = invocation;
   switch (error.code) {
     case 'not_logged_in':
-      if (credential === 'agent') return refusedCredentialHint.agent(login);
       return invocation.hasOtherLogins
         ? `Sign in with \`${login}\`, or use another account: \`latchkey accounts\` lists them.`
         : `Sign in with \`${login}\`.`;

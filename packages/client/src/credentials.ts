@@ -1,4 +1,5 @@
 import type { TokenSet } from '@latchkey/contract/tokens';
+import { LatchkeyError } from './errors.ts';
 
 interface StoredMembers {
   /** The origin of the service, like `https://login.example`. */
@@ -144,6 +145,19 @@ export function credentialStore(storage: Storage, server: string, account?: stri
       storage.lock(`refresh:${server}`, work, { signal, timeoutMs }),
   };
 }
+
+/**
+ * The same store for this login alone, which is over once it is removed or replaced, by the same person, too.
+ * @internal
+ */
+export const storeOfOneLogin = (store: CredentialStore, { logged_in_at }: StoredLogin): CredentialStore => ({
+  ...store,
+  read: async () => {
+    const stored = await store.read();
+    if (stored?.logged_in_at === logged_in_at) return stored;
+    throw new LatchkeyError('login_over', `The login at ${store.server} has ended.`);
+  },
+});
 
 /**
  * Changes the logins of a server, and members of the document, under the lock of the document. The change returns what

@@ -4,13 +4,16 @@ import { readFile } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { isAbsolute } from 'node:path';
 import { isatty } from 'node:tty';
+import { storeOfOneLogin } from '@latchkey/client/credentials';
 import { LatchkeyError } from '@latchkey/client/errors';
 import type { ForwardTarget } from '@latchkey/client/internal/agent-forwarder';
 import { agentLifetimeSeconds } from '@latchkey/client/internal/agent-runs';
 import { type RunningAgent, startAgent } from '@latchkey/client/internal/agent-server';
 import { isLoopbackHost } from '@latchkey/client/internal/loopback';
+import { requireStoredLogin } from '@latchkey/client/internal/refresh';
 import { canonicalResource } from '@latchkey/client/internal/resource';
 import { systemCode, systemReason } from '@latchkey/client/internal/storage/store-failure';
+import { openSession } from '@latchkey/client/session';
 import { type Asker, askOnce, findAsker } from '../agent-question.ts';
 import { connectStored } from '../connection.ts';
 import type { Context } from '../context.ts';
@@ -71,12 +74,15 @@ async function start(
   needsForwardPort = false,
 ) {
   const port = listenPort(listen);
-  const connection = await connectStored(ctx);
+  const { api, server, stored } = await connectStored(ctx);
+  // Who started the agent has not let it go on with another login.
+  const store = storeOfOneLogin(stored.store, await requireStoredLogin(stored.store));
+  const session = openSession({ api, store });
   // Fails at the start rather than at the first request.
-  await connection.session.accessToken({ signal: ctx.signal });
+  await session.accessToken({ signal: ctx.signal });
   const { runtimeDirectory } = ctx.config.sessionBus;
   const running = await startAgent(
-    connection,
+    { api, session },
     { ...policy, isAllowed: asker && askOnce(asker) },
     {
       port,
@@ -87,7 +93,7 @@ async function start(
     if (error instanceof LatchkeyError) throw error;
     throw new UsageError(`The agent cannot listen there: ${systemReason(error)}.`);
   });
-  return { running, server: connection.server };
+  return { running, server };
 }
 
 /** @throws {UsageError} */
