@@ -76,7 +76,7 @@ export async function openForwarding() {
   const agent = await start();
 
   const baseOf = ({ variables }: RunningAgent): URL =>
-    new URL((variables['LATCHKEY_AGENT'] ?? '').replace('#', '/'));
+    new URL((variables['LATCHKEY_FORWARD_TICKETS'] ?? '').replace(/\/tickets$/, ''));
 
   /** The response, once its headers are there. The path begins with the name of the service. */
   const open = (path: string, { of = agent, ...ask }: Ask = {}) => sendTo(baseOf(of), `/${path}`, ask);

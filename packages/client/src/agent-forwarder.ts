@@ -31,29 +31,31 @@ const maxConcurrentRequests = 64;
 const maxRepeatedBytes = 64 * 1024;
 const bodyTimeoutMs = 10_000;
 
-/**
- * What a service could take for a step out of its path: dot segments, also with spaces, parameters or an encoded `?` or `#`, and encoded
- * dots, slashes, backslashes and control characters, also overlong, full-width and in other forms. A fragment is not part of a request.
- */
-const leavingPath =
-  /\/\.{1,2}(%20)*(?=[/;]|%(?:3f|23)|$)|%([01][\da-f]|2[ef]|5c|7f|c[01]|e0%[89]|ef%bc%(8[ef]|bc)|f[08c]%8|u)|[\\#]/i;
-/** Encoded `%`, hexadecimal digits, `u` and `;`, of which the next decoding makes another encoding or a parameter. */
-const encodedTwice = /%(?:25)*(25|3[\db]|[46][1-6]|[57]5)/gi;
-
+/** A backslash, and encoded dots, slashes, backslashes and control characters, which no path needs. `%u` encodes, too, for some. */
+const encodedStep = /\\|%([01][\da-f]|2[ef]|5c|7f|u)/i;
+/** Characters in more bytes than they need, which some decode all the same. */
+const overlong = /[\xc0\xc1]|\xe0[\x80-\x9f]|[\xf0\xf8\xfc][\x80-\x8f]/;
+/** What a service may drop from a segment: space, invisible and invalid characters, and what follows `;`, `?` or `#`. */
+const droppedFromSegment = /[\s\p{C}\p{DI}\ufffd]|[;?#].*/gsu;
 const maxDecodings = 10;
 
-/** Whether a service could leave its path, however often it decodes the one of the request. */
+/** Whether a service could leave its path with this one, however often it decodes it, and whatever it normalizes or drops. */
 function isLeaving(path: string, decodings = 0): boolean {
-  const decoded = path.replace(encodedTwice, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
-  if (decoded === path) return leavingPath.test(path);
-  return decodings === maxDecodings || isLeaving(decoded, decodings + 1);
+  if (encodedStep.test(path) || decodings > maxDecodings) return true;
+  const bytes = path.replace(/%([\da-f]{2})/gi, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
+  if (bytes !== path) return isLeaving(bytes, decodings + 1);
+  const text = Buffer.from(bytes, 'latin1').toString().normalize('NFKC');
+  const segments = text.split('/');
+  const hasNewSteps = segments.length > bytes.split('/').length || encodedStep.test(text);
+  const isStep = (segment: string) => /^\.{1,2}$/.test(segment.replace(droppedFromSegment, ''));
+  return hasNewSteps || overlong.test(bytes) || segments.some(isStep);
 }
 
 /** @see RFC 9110 section 7.6.1 */
 const hopByHop = 'connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade';
-/** Host, authorization and length are set anew. */
+/** Host, authorization and length are set anew. Some services take the path from `X-Original-URL` or `X-Rewrite-URL`. */
 const notSentOn = new RegExp(
-  `^(${hopByHop}|authorization|content-length|cookie|forwarded|host|x-forwarded-.*)$`,
+  `^(${hopByHop}|authorization|content-length|cookie|forwarded|host|x-forwarded-.*|x-(original|rewrite)-ur[il])$`,
   'i',
 );
 const notSentBack = new RegExp(`^(${hopByHop}|set-cookie)$`, 'i');
@@ -62,17 +64,22 @@ const methodsWithoutBody = new Set(['GET', 'HEAD', 'OPTIONS', 'DELETE']);
 /** Keeps no connection: one that the service closes just then would fail a request that must not be repeated. */
 const connections = new Agent({ ...globalAgent.options, keepAlive: false });
 
+/** The runs whose tokens the services get. */
+export interface ForwardRuns {
+  make(target: ForwardTarget): Promise<IssuedToken>;
+  end(token: string): void;
+}
+
 /**
  * Forwards requests to `/NAME/…`, or refuses them.
- * @param runs makes and ends the runs whose tokens the services get
+ * @param secrets stay here: a header with one is not sent on, such as a `Referer` with the URL that a program uses
  */
 export function createForwarder(
   targets: readonly ForwardTarget[],
-  runs: { make(target: ForwardTarget): Promise<IssuedToken>; end(token: string): void },
+  runs: ForwardRuns,
+  secrets: readonly string[],
 ) {
-  const services = new Map(
-    targets.map((target) => [target.name, openService(target.resource, () => runs.make(target), runs.end)]),
-  );
+  const services = new Map(targets.map((target) => [target.name, openService(target, runs, secrets)]));
   const active = new Set<ServerResponse>();
   return async (
     request: IncomingMessage,
@@ -82,7 +89,9 @@ export function createForwarder(
   ): Promise<void> => {
     const [, name = '', path = '', query = ''] = /^\/([^/?]*)([^?]*)(.*)$/.exec(target) ?? [];
     const service = services.get(name);
-    if (!service || isLeaving(path)) return refuse(404, 'not_found', 'The agent has no such path.');
+    // A fragment is not part of a request.
+    if (!service || path.includes('#') || isLeaving(path))
+      return refuse(404, 'not_found', 'The agent has no such path.');
     const { upgrade, 'transfer-encoding': coding = 'chunked' } = request.headers;
     // TRACE would repeat the token.
     if (upgrade !== undefined || coding.toLowerCase() !== 'chunked' || request.method === 'TRACE')
@@ -117,11 +126,11 @@ function refusalOf(error: unknown, origin: string): [status: number, error: stri
   return [isOver || isRefused ? 403 : 502, error.code, error.message];
 }
 
-function openService(resource: string, makeRun: () => Promise<IssuedToken>, endRun: (token: string) => void) {
-  const url = new URL(resource);
+function openService(target: ForwardTarget, runs: ForwardRuns, secrets: readonly string[]) {
+  const url = new URL(target.resource);
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
   const agent = isLoopbackHost(url.hostname) ? false : connections;
-  const kept = keepToken(makeRun);
+  const kept = keepToken(() => runs.make(target));
   const uses = new Map<string, number>();
 
   /** Ends a run that has been replaced after the last request with its token. */
@@ -130,7 +139,7 @@ function openService(resource: string, makeRun: () => Promise<IssuedToken>, endR
     uses.set(token, left);
     if (left > 0) return;
     uses.delete(token);
-    if (!kept.isCurrent(token)) endRun(token);
+    if (!kept.isCurrent(token)) runs.end(token);
   };
 
   const exchange = async (
@@ -150,7 +159,7 @@ function openService(resource: string, makeRun: () => Promise<IssuedToken>, endR
         const sent = send(url, {
           method: request.method,
           path: (path === '' ? url.pathname : url.pathname.replace(/\/$/, '') + path) + query,
-          headers: ['Host', url.host, ...headersFor(request), 'Authorization', `Bearer ${token}`],
+          headers: ['Host', url.host, ...headersFor(request, secrets), 'Authorization', `Bearer ${token}`],
           setHost: false,
           maxHeaderSize: maxHeaderBytes,
           agent,
@@ -203,9 +212,9 @@ function recordBody(request: IncomingMessage): Promise<Buffer | undefined> {
   });
 }
 
-function headersFor(request: IncomingMessage): string[] {
+function headersFor(request: IncomingMessage, secrets: readonly string[]): string[] {
   const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
-  const headers = endToEnd(request, notSentOn);
+  const headers = endToEnd(request, notSentOn, secrets);
   if (coding !== undefined) return [...headers, 'Transfer-Encoding', 'chunked'];
   if (length === undefined && methodsWithoutBody.has(request.method ?? '')) return headers;
   // Without a length, the runtime would send an empty body in chunks.
@@ -213,11 +222,17 @@ function headersFor(request: IncomingMessage): string[] {
 }
 
 /** Many services read an underscore in a name as a hyphen. */
-function endToEnd({ rawHeaders, headers }: IncomingMessage, dropped: RegExp): string[] {
+function endToEnd(
+  { rawHeaders, headers }: IncomingMessage,
+  dropped: RegExp,
+  secrets: readonly string[] = [],
+): string[] {
   const nominated = new Set(headers.connection?.toLowerCase().split(/[\s,]+/));
-  const isKept = (name = '') =>
-    !dropped.test(name.replaceAll('_', '-')) && !nominated.has(name.toLowerCase());
-  return rawHeaders.filter((_, at) => isKept(rawHeaders[at - (at % 2)]));
+  const isKept = (name = '', value = '') =>
+    !dropped.test(name.replaceAll('_', '-')) &&
+    !nominated.has(name.toLowerCase()) &&
+    !secrets.some((secret) => value.includes(secret));
+  return rawHeaders.filter((_, at) => isKept(rawHeaders[at - (at % 2)], rawHeaders[at - (at % 2) + 1]));
 }
 
 /** `flushHeaders` would write what is not ASCII as UTF-8. */

@@ -1,12 +1,12 @@
 // Keeps this machine's login for other programs, and hands out tokens that allow less, or only their use.
 
-import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { IssuedToken } from '@latchkey/contract/tokens';
-import { createForwarder, type ForwardTarget, maxHeaderBytes } from './agent-forwarder.ts';
+import { createForwarder, type ForwardRuns, type ForwardTarget, maxHeaderBytes } from './agent-forwarder.ts';
 import { type Access, agentLifetimeSeconds, createRuns } from './agent-runs.ts';
 import type { Api } from './api.ts';
 import { inTime } from './clock.ts';
@@ -90,13 +90,15 @@ export async function startAgent(
     const { expiresInSeconds, ...access } = allowedAccess(policy, server, wanted);
     return makeRun(access, expiresInSeconds);
   };
-  const forward = createForwarder(policy.forwards, {
+  const secret = randomBytes(secretBytes).toString('base64url');
+  const forwardRuns: ForwardRuns = {
     make: (target) => makeRun(target, policy.maxLifetimeSeconds, target.name),
     // A run that does not end now ends with the agent.
     end: (token) => void runs.end(token).catch(() => {}),
-  });
+  };
+  const secrets = [secret, ...policy.forwards.map(({ name }) => secretOf(name, secret))];
+  const forward = createForwarder(policy.forwards, forwardRuns, secrets);
 
-  const secret = randomBytes(secretBytes).toString('base64url');
   const open = (at: number | undefined) => {
     const own = at === undefined ? undefined : secret;
     const handle = (request: IncomingMessage, response: ServerResponse) =>
@@ -108,7 +110,7 @@ export async function startAgent(
   const base = `http://${onPort?.name}`;
   const urls = (onPort ? policy.forwards : []).map(({ name }) => [
     `LATCHKEY_FORWARD_${name.toUpperCase().replaceAll('-', '_')}`,
-    `${base}/${secret}/${name}`,
+    `${base}/${secretOf(name, secret)}/${name}`,
   ]);
   return {
     variables: { LATCHKEY_AGENT: onSocket?.name ?? `${base}#${secret}`, ...Object.fromEntries(urls) },
@@ -204,10 +206,14 @@ function isSame(one: string, other: string): boolean {
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
-/** The path behind the secret; empty behind another one. */
+/** Opens one forwarded service alone, for programs that have no more than its URL. The secret of the agent opens all. */
+const secretOf = (name: string, secret: string): string =>
+  createHmac('sha256', secret).update(name).digest('base64url');
+
+/** The path behind a secret that opens it; empty behind another one. */
 function withoutSecret(url: string, secret: string): string {
-  const end = url.indexOf('/', 1);
-  return end > 0 && isSame(url.slice(1, end), secret) ? url.slice(end) : '';
+  const [, shown = '', path = '', name = ''] = /^\/([^/]*)(\/([^/?]*).*)$/.exec(url) ?? [];
+  return isSame(shown, secretOf(name, secret)) || isSame(shown, secret) ? path : '';
 }
 
 const invalid = (message: string) => new LatchkeyError('invalid_request', message);
