@@ -30,8 +30,12 @@ const jumpDays = 20 / 24;
 const jumpsPerSoak = 120;
 const minJumpSeconds = 10;
 
-/** With a jump of its clock at these intervals, the service lives through at least 50 days in half of a long soak. */
-const jumpSecondsOf = (seconds: number): number => Math.max(minJumpSeconds, seconds / jumpsPerSoak);
+/**
+ * With a jump of its clock at these intervals, the service lives through 50 days in half of a soak. In a short one it never jumps: a
+ * visit may last longer there than the time between two jumps, and then its links would have expired.
+ */
+const jumpSecondsOf = (seconds: number): number =>
+  seconds < minJumpSeconds * jumpsPerSoak ? Number.POSITIVE_INFINITY : seconds / jumpsPerSoak;
 
 const weekSeconds = String(7 * 86_400);
 const daySeconds = String(86_400);
@@ -60,7 +64,7 @@ interface Jumps {
 /** The clock of PostgreSQL, by which events of the feed are dated, jumps with that of the service. */
 const jumpingClock = ({ startedAt, everySeconds }: Jumps): string =>
   `CREATE FUNCTION public.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS $$
-    SELECT now + interval '20 hours' * floor((extract(epoch FROM now) - ${startedAt / 1000}) / ${everySeconds})
+    SELECT now + interval '20 hours' * floor((extract(epoch FROM now) - ${startedAt / 1000}) / '${everySeconds}'::float8)
     FROM pg_catalog.clock_timestamp() AS now $$`;
 
 async function openStore(store: Store, jumps: Jumps) {
