@@ -141,7 +141,11 @@ export class MailWorker {
   async #send(mail: OutboxMail): Promise<void> {
     const ctx = this.#ctx;
     const now = ctx.clock();
-    const message = mail.expires_at > now ? await this.#templates[mail.template]?.(ctx, mail) : undefined;
+    const isExpired = mail.expires_at <= now;
+    const template = this.#templates[mail.template];
+    // A node of a newer release queued it, and can send it.
+    if (!template && !isExpired) return this.#storeFailure(mail, new Error('unknown template'), false);
+    const message = isExpired ? undefined : await template?.(ctx, mail);
     if (!message) return this.#giveUp(mail, mail.last_error ?? 'no longer needed', mail.refusals);
     const startedAt = ctx.timers.monotonic();
     try {
