@@ -119,7 +119,7 @@ test('a start that a setting, a used port or a missing database prevents says so
   await taken.stop(true);
 });
 
-test('--env-file replaces .env, before or after the command; the environment overrides both', async () => {
+test('--env-file replaces .env, before or after the command; the environment overrides both, unless it is empty', async () => {
   const service = await startService();
   await service.login('ada@example.com');
   const directory = temporaryDirectory();
@@ -141,6 +141,8 @@ test('--env-file replaces .env, before or after the command; the environment ove
     });
   }
   expect((await run(elsewhere, signOut)).stderr).toStartWith('latchkey-server: PORT ');
+  const empty = await run(elsewhere, ['--env-file', file, ...signOut], { DATABASE_URL: '' });
+  expect(empty.code).toBe(0);
   const won = await run(elsewhere, ['--env-file', file, 'outbox'], { DATABASE_URL: 'sqlite:third.db' });
   expect(won.stderr).toContain(`Store: sqlite:${join(elsewhere, 'third.db')}\n`);
   const missing = await run(elsewhere, ['--env-file', 'none.env', 'serve']);

@@ -1,4 +1,5 @@
 import type { Config } from '../platform/config/config.ts';
+import { postgresServers } from '../platform/database/postgres-primary.ts';
 import { isLoopbackHost } from '../platform/values/loopback.ts';
 import { unknownSettings } from '../settings.ts';
 import type { CommandContext } from './commands.ts';
@@ -24,6 +25,13 @@ ${mails}  Terminal: ${commandLine} login --server ${baseUrl}
 `;
 }
 
+/** Whether a database may be on another machine, beyond a network of containers, and is not asked to prove who it is. */
+const isExposed = (url: URL | null): url is URL =>
+  url?.protocol.startsWith('postgres') === true &&
+  /[.:]/.test(url.hostname) &&
+  !isLoopbackHost(url.hostname) &&
+  url.searchParams.get('sslmode') !== 'verify-full';
+
 /** Warnings about settings that are valid but probably not intended. */
 export function settingsWarnings(config: Config, unknown: readonly string[]): string[] {
   const warnings = unknown.map((name) => `${name} is set, but it is not a setting of Latchkey`);
@@ -42,6 +50,14 @@ export function settingsWarnings(config: Config, unknown: readonly string[]): st
   if (config.trustedProxies.length === 0 && (config.https || !isLoopbackHost(hostname))) {
     warnings.push(
       'LATCHKEY_TRUSTED_PROXIES is not set: behind a proxy, all clients share one address and its rate limits',
+    );
+  }
+  const exposed = postgresServers(config.databaseUrl)
+    .map((url) => URL.parse(url))
+    .find(isExposed);
+  if (exposed) {
+    warnings.push(
+      `DATABASE_URL does not ask for an encrypted connection to ${exposed.hostname}, whose certificate is verified: add ?sslmode=verify-full`,
     );
   }
   if (!config.rateLimitsEnabled) warnings.push('LATCHKEY_RATE_LIMITS is off: use this for load tests only');

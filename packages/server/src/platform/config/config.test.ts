@@ -183,6 +183,7 @@ test.each([
   ['LATCHKEY_RP_ID', '0.1', 'LATCHKEY_BASE_URL', 'http://127.0.0.1'],
   ['LATCHKEY_TRUSTED_ISSUERS', 'https://id.example.com', 'LATCHKEY_BASE_URL', 'https://id.example.com'],
   ['LATCHKEY_BASE_URL', 'http://login.internal:8787', 'LATCHKEY_INSECURE_HTTP', 'off'],
+  ['LATCHKEY_DATABASE_DIRECT_URL', 'postgres://db.example/x', 'DATABASE_URL', 'sqlite:x.db'],
 ])('%s of %s contradicts %s of %s', (name, value, other, otherValue) => {
   expect(refusalOf({ [name]: value, [other]: otherValue })).toMatch(new RegExp(`^${name} .*${other}`));
 });
@@ -203,6 +204,22 @@ test.each([
   const isAboutPasskeys = (text: string) => /LATCHKEY_BASE_URL.*passkeys/.test(text);
   expect(settingsWarnings(config, []).some(isAboutPasskeys)).toBe(isWarned);
 });
+
+test.each([
+  ['sqlite:x.db', false],
+  ['postgres://localhost/x', false],
+  ['postgres://[::1]/x', false],
+  ['postgres://database/x', false],
+  ['postgres://db.example/x?sslmode=verify-full', false],
+  ['postgres://db.example/x', true],
+  ['postgres://a.example,b.example/x?sslmode=require', true],
+])(
+  '%s is warned about: %p, because its password and rows may cross a network unencrypted',
+  (url, isWarned) => {
+    const warnings = settingsWarnings(readConfig({ DATABASE_URL: url }), []);
+    expect(warnings.some((text) => text.includes('sslmode'))).toBe(isWarned);
+  },
+);
 
 test('unknownSettings lists unknown LATCHKEY_ variables only', () => {
   expect(

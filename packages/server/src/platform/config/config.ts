@@ -42,6 +42,11 @@ function platformConfigOf(s: ConfigOf<typeof platformSettings>, rules: RateLimit
       `LATCHKEY_RP_ID must be ${hostname}, the host of LATCHKEY_BASE_URL, or a parent domain of it.`,
     );
   }
+  if (s.databaseDirectUrl !== undefined && sqlitePathOf(s.databaseUrl) !== undefined) {
+    throw new ConfigError(
+      'LATCHKEY_DATABASE_DIRECT_URL is for PostgreSQL, but DATABASE_URL is a SQLite file.',
+    );
+  }
   const product = readProduct(s);
   return {
     ...s,

@@ -10,7 +10,7 @@ export const processEnvironment: Environment = process.env;
 const defaultEnvFile = '.env';
 
 /**
- * Adds the settings of an env file to the environment. Variables that are already set take precedence.
+ * Adds the settings of an env file to the environment. Variables that are already set, and not empty, take precedence.
  * Without a file name, reads `.env` if it exists.
  * @throws {ConfigError} when the file cannot be read
  */
@@ -24,7 +24,7 @@ export function readEnvFile(file: string | undefined): void {
     const source = file === undefined ? `The file ${defaultEnvFile}` : `--env-file ${file}`;
     throw new ConfigError(`${source} cannot be read: ${code}.`);
   }
-  for (const [name, value] of Object.entries(parseEnv(text))) process.env[name] ??= value;
+  for (const [name, value] of Object.entries(parseEnv(text))) process.env[name] ||= value;
 }
 
 /** Whether npx runs this process. npx starts it through a shell of its own. */

@@ -64,7 +64,7 @@ export const platformSettings = {
     'DATABASE_URL',
     format.databaseUrl,
     'sqlite:data/latchkey.db',
-    'The database. On PostgreSQL (14 or later) any number of nodes can share it, and the URL may name a primary and its standbys (`postgres://…@one,two/latchkey`). SQLite is for one process.',
+    'The database. On PostgreSQL (14 or later) any number of nodes can share it, and the URL may name a primary and its standbys (`postgres://…@one,two/latchkey`); `?sslmode=verify-full` encrypts the connection to it. SQLite is for one process.',
   ),
   databaseDirectUrl: optional(
     'LATCHKEY_DATABASE_DIRECT_URL',
