@@ -18,6 +18,7 @@ import { spawnSync } from 'bun';
 import postgres from 'postgres';
 import { mountDisk } from '#support/disk.ts';
 import { linkTokenIn, mailTo } from '#support/http.ts';
+import { newDatabase } from '#support/new-database.ts';
 import { createPostgresServers } from '#support/postgres-servers.ts';
 import {
   linesIn,
@@ -266,7 +267,8 @@ test('copy says where the keys belong, and needs the service to be stopped', asy
 });
 
 test('a PostgreSQL database is neither copied nor made ready by finish-restore while a service uses it', async () => {
-  const service = await startService({ dialect: 'postgres' });
+  const databaseUrl = `${await newDatabase('postgres')}?application_name=other`;
+  const service = await startService({ databaseUrl });
   const isRefused = async (...args: string[]) => {
     const { code, stderr } = await runOperatorProcess(service.env, ...args);
     return code === 1 && stderr.includes('a service uses the database: stop it on every node first');

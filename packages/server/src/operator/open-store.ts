@@ -68,8 +68,10 @@ export async function openForCommand(
   { env }: CommandIo,
   { finishesRestore = false } = {},
 ): Promise<Store> {
-  const options = { ...optionsOf(config, log), statementTimeoutMs: operatorStatementTimeoutMs };
-  const db = await openExistingDatabase(config.databaseUrl, options).catch((error: Error) => {
+  const options = { log, statementTimeoutMs: operatorStatementTimeoutMs };
+  // A pooler would ignore the timeout.
+  const url = config.databaseDirectUrl ?? config.databaseUrl;
+  const db = await openExistingDatabase(url, options).catch((error: Error) => {
     throw unopened(config, error);
   });
   try {

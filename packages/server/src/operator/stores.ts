@@ -128,7 +128,7 @@ async function copy({ config, env }: CommandContext, { to }: { to: string }): Pr
 /** The settings of a service on the copy. @throws {ConfigError} if the URL is not one of a database */
 function targetOf(env: CommandIo['env'], to: string): Config {
   try {
-    return readConfig({ ...env, DATABASE_URL: to });
+    return readConfig({ ...env, DATABASE_URL: to, LATCHKEY_DATABASE_DIRECT_URL: undefined });
   } catch (error) {
     throw new ConfigError((error as ConfigError).message.replace('DATABASE_URL', '--to'));
   }

@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import type { Database, Executor } from './executor.ts';
 import {
   asStoreError as asPostgresError,
+  beginOn,
   executorOn as executorOnPostgres,
   withoutTimeouts,
 } from './postgres.ts';
@@ -67,7 +68,7 @@ async function onPostgres<T>(url: string, work: (tx: Executor) => Promise<T>): P
     return await withConnection(
       url,
       { ...onlyPrimary, connection },
-      async (sql) => (await sql.begin((tx) => work(executorOnPostgres(tx, true)))) as T,
+      async (sql) => (await beginOn(sql, (tx) => executorOnPostgres(tx, true), work)) as T,
     );
   } catch (error) {
     throw asPostgresError(error);

@@ -75,6 +75,8 @@ export class PostgresNotifications implements Notifications {
         if (this.#closed) return;
         const listening = this.#open(server);
         this.#listening = listening;
+        // Not as a parameter of the connection, which the URL could replace: commands notice a service by it.
+        await listening.sql.unsafe(`SET application_name = '${listenerName}'`);
         for (const channel of this.#local.channels) await this.#listenTo(listening.sql, channel);
         await listening.lost;
       } catch {
@@ -96,7 +98,6 @@ export class PostgresNotifications implements Notifications {
       connect_timeout: connectTimeoutSeconds,
       max_lifetime: null,
       fetch_types: false,
-      connection: { application_name: listenerName },
       onclose: () => giveUp(),
       // Passed on to the connection, although the type does not list it. `sql.listen()` uses it, but gives up
       // when the database refuses the first attempt to reconnect.

@@ -129,6 +129,38 @@ export const executorOn = (
   },
 });
 
+/**
+ * Runs a transaction. Once its connection is lost, nothing more is sent, not even the rollback: the driver would write it to a socket
+ * that is gone, and never connect again in its place (`database.test.ts`). The driver itself then rejects the transaction.
+ *
+ * Rejects with what failed first. The driver may learn of the statements behind it before: one that is outdated it sends again.
+ */
+export function beginOn<T>(
+  sql: postgres.Sql,
+  executor: (on: postgres.TransactionSql) => Executor,
+  work: (tx: Executor) => Promise<T>,
+) {
+  let lost: unknown;
+  let first: unknown;
+  const note = (error: unknown): never => {
+    if (isConnectionLost(error)) lost = error;
+    if (codeOf(error) !== behindFailure) first ??= error;
+    throw error;
+  };
+  const begun = sql.begin((tx) => {
+    const { run } = executor(tx);
+    const runUnlessLost: Executor['run'] = (text, values) =>
+      lost === undefined ? run<never>(text, values).catch(note) : Promise.reject(lost);
+    return work({ dialect: 'postgres', run: runUnlessLost }).catch((error) =>
+      lost === undefined ? Promise.reject(error) : new Promise<never>(() => {}),
+    );
+  });
+  return begun.catch((error) => {
+    if (isConnectionLost(error)) lost = error;
+    throw codeOf(error) === behindFailure ? (first ?? error) : error;
+  });
+}
+
 /** Messages of one turn share a commit. */
 const notify = gathered<readonly [channel: string, payload: string], unknown>(
   (on, message) => on.run('SELECT pg_notify($1, $2)', message),
@@ -200,33 +232,6 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
 
   const executor = (on: postgres.Sql | postgres.TransactionSql) =>
     executorOn(on, prepare, options.onStatement);
-  /**
-   * Runs a transaction. Once its connection is lost, nothing more is sent, not even the rollback: the driver would write it to a socket
-   * that is gone, and never connect again in its place (`database.test.ts`). The driver itself then rejects the transaction.
-   *
-   * Rejects with what failed first. The driver may learn of the statements behind it before: one that is outdated it sends again.
-   */
-  const beginOn = <T>(sql: postgres.Sql, work: (tx: Executor) => Promise<T>) => {
-    let lost: unknown;
-    let first: unknown;
-    const note = (error: unknown): never => {
-      if (isConnectionLost(error)) lost = error;
-      if (codeOf(error) !== behindFailure) first ??= error;
-      throw error;
-    };
-    const begun = sql.begin((tx) => {
-      const { run } = executor(tx);
-      const runUnlessLost: Executor['run'] = (text, values) =>
-        lost === undefined ? run<never>(text, values).catch(note) : Promise.reject(lost);
-      return work({ dialect: 'postgres', run: runUnlessLost }).catch((error) =>
-        lost === undefined ? Promise.reject(error) : new Promise<never>(() => {}),
-      );
-    });
-    return begun.catch((error) => {
-      if (isConnectionLost(error)) lost = error;
-      throw codeOf(error) === behindFailure ? (first ?? error) : error;
-    });
-  };
   const single: Executor = {
     dialect: 'postgres',
     gathers: true,
@@ -246,7 +251,7 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
       const traced = keepTrace(work);
       return withRetries(retried, async (sql) => {
         const writes: Promise<unknown>[] = [];
-        const result = await beginOn(sql, (tx) => {
+        const result = await beginOn(sql, executor, (tx) => {
           const { run } = tx;
           const write = async (text: string, values: readonly Value[]): Promise<never[]> => {
             const written = run(text, values);
