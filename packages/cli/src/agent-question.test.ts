@@ -24,17 +24,21 @@ function asking(answerTo: (question: string) => boolean | undefined) {
   };
 }
 
-test('a yes is for just that scope and resource, and is asked for once', async () => {
+test('a yes is for just that scope and resource, and is asked for once, without waiting for other questions', async () => {
   const { asked, request } = asking(() => true);
   const resource = 'https://tickets.example';
   for (let round = 0; round < 2; round++)
     for (const [scope, at] of [['a'], ['b'], ['a b'], ['a', resource]] as const)
       expect(await request(scope, at)).toBe(true);
+  expect(await Promise.race([request('c').then(() => 'asked'), request('a').then(() => 'known')])).toBe(
+    'known',
+  );
   expect(asked).toEqual([
     'A program wants a.',
     'A program wants b.',
     'A program wants a b.',
     `A program wants a at ${resource}.`,
+    'A program wants c.',
   ]);
 });
 

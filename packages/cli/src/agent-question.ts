@@ -99,13 +99,13 @@ export function askOnce(ask: Asker, now: () => number = () => performance.now())
   const refused = new Set<string>();
   let askedAt: readonly number[] = [];
   let last: Promise<unknown> = Promise.resolve();
-  return ({ scopes, resource, forwardedAs, requirePossible }: AskedAccess): Promise<boolean> => {
+  return async ({ scopes, resource, forwardedAs, requirePossible }: AskedAccess): Promise<boolean> => {
     // Permission to forward requests is none to hand out their token.
     const use = forwardedAs === undefined ? '' : `, for requests forwarded as ${forwardedAs}`;
     const wanted = scopes.join(' ') + (resource === undefined ? '' : ` at ${resource}`) + use;
-    const turn = last.then(async () => {
-      if (scopes.some((scope) => refused.has(scope))) return false;
-      if (allowed.has(wanted)) return true;
+    const known = () =>
+      scopes.some((scope) => refused.has(scope)) ? false : allowed.has(wanted) || undefined;
+    const askNow = async (): Promise<boolean> => {
       askedAt = askedAt.filter((time) => now() - time < minuteMs);
       if (askedAt.length >= maxQuestionsPerMinute) {
         const limit = `The agent asks its user at most ${maxQuestionsPerMinute} questions a minute.`;
@@ -117,7 +117,11 @@ export function askOnce(ask: Asker, now: () => number = () => performance.now())
       if (answer === true) allowed.add(wanted);
       if (answer === false) for (const scope of scopes) refused.add(scope);
       return answer === true;
-    });
+    };
+    // What needs no question does not wait for one that is open.
+    const earlier = known();
+    if (earlier !== undefined) return earlier;
+    const turn = last.then(() => known() ?? askNow());
     last = turn.catch(() => {});
     return turn;
   };
