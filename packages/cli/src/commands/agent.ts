@@ -189,6 +189,9 @@ async function readPolicy({ policy: file, ...options }: AgentOptions) {
   const forwards = forward.map(forwardTarget);
   if (new Set(forwards.map(({ name }) => name)).size < forwards.length)
     throw new UsageError('Each --forward needs a name of its own.');
+  // On its socket these are paths of the agent.
+  const own = forwards.find(({ name }) => name === 'agent' || name === 'token');
+  if (own) throw new UsageError(`No --forward can have the name ${own.name}.`);
   const { min, max } = agentLifetimeSeconds;
   const maxLifetimeSeconds = expires === undefined ? max : parseDuration('--expires', expires);
   if (maxLifetimeSeconds < min || maxLifetimeSeconds > max)
