@@ -7,7 +7,10 @@ install_debian() {
     export DEBIAN_FRONTEND
     policy=/usr/sbin/policy-rc.d
     if [ -e "$policy" ]; then policy=; else printf '#!/bin/sh\nexit 101\n' >"$policy" && chmod 755 "$policy"; fi
-    { apt-get -qq update && apt-get -qq install -y --no-install-recommends "$@"; } >&2
-    [ -z "$policy" ] || rm -f "$policy"
+    (
+      trap '[ -z "$policy" ] || rm -f "$policy"' EXIT
+      trap 'exit 1' HUP INT TERM
+      apt-get -qq update && apt-get -qq install -y --no-install-recommends "$@"
+    ) >&2
   fi
 }

@@ -46,6 +46,7 @@ async function nginx(directory: string, upstream: string, { http, https }: Ports
     'listen 80;': `listen ${http};`,
     'listen 443 ssl': `listen ${https} ssl`,
     '/etc/letsencrypt/live/login.example.com': certificates,
+    '/var/log/nginx': directory,
     'login.example.com': 'localhost',
   });
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(

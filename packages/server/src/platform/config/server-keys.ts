@@ -124,7 +124,7 @@ export function writeKeyFile(config: Config, list: string): void {
     const temporary = `${path}.new`;
     // A crash may have left it there, with another mode or owner.
     rmSync(temporary, { force: true });
-    writeFileSync(temporary, `${list}\n`, { mode: 0o600, flush: true });
+    writeFileSync(temporary, `${list}\n`, { mode: 0o600, flush: true, flag: 'wx' });
     // The service must be able to read what root writes.
     chownSync(temporary, uid, gid);
     renameSync(temporary, path);
