@@ -22,7 +22,9 @@ import {
   latchkeyProcess,
   newHome,
   program,
+  proxyTo,
   type RunningAgent,
+  runHere,
   sessionsOf,
   startAgent as startAgentIn,
   storeLogin,
@@ -254,6 +256,27 @@ describe('agent run', () => {
     expect(stdout).toMatch(/^lk_at_\S+\n$/);
     expect(await statusOf(stdout.trim())).toBe(401);
     expect(await sessionsOf(service.url, email, 'run')).toHaveLength(before);
+  });
+
+  test('starts no program after a signal', async () => {
+    const stopping = new AbortController();
+    const proxy = proxyTo(service, (_, __, forward) => {
+      stopping.abort();
+      return forward();
+    });
+    await storeLogin(home, service.url, email, proxy.url);
+    await registerService(
+      service,
+      'parcels',
+      '--resource',
+      'https://parcels.example',
+      '--scope',
+      'parcels=See',
+    );
+    const forward = ['--server', proxy.url, '--forward', 'a=https://parcels.example parcels'];
+    const args = ['agent', 'run', ...forward, '--', 'true'];
+    const { code, stderr } = await runHere(home, args, undefined, stopping.signal);
+    expect([code, stderr]).toEqual([130, 'latchkey: Cancelled. true was not started.\n']);
   });
 
   test('leaves Ctrl-C to the terminal, which sends it to the program, too', async () => {

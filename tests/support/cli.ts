@@ -71,11 +71,12 @@ export const latchkey = (home: Home, ...args: string[]): Promise<Outcome> => run
 export const latchkeyProcess = (home: Home, ...args: string[]): Promise<Outcome> =>
   runIn(home, [program, ...args]);
 
-/** The same. `onStderr` gets all of standard error so far, each time it grows. */
+/** The same. `onStderr` gets all of standard error so far, each time it grows; `signal` stands for those of the system. */
 export async function runHere(
   { env }: Pick<Home, 'env'>,
   args: readonly string[],
   onStderr: (text: string) => void = () => {},
+  signal: AbortSignal = AbortSignal.timeout(waitTimeoutMs),
 ): Promise<Outcome> {
   const outcome = { code: 0, stdout: '', stderr: '' };
   const streamTo = (name: 'stdout' | 'stderr') => {
@@ -94,7 +95,7 @@ export async function runHere(
     stdin: () => Readable.from([]),
     stdout: streamTo('stdout'),
     stderr: streamTo('stderr'),
-    signal: AbortSignal.timeout(waitTimeoutMs),
+    signal,
     takeSignals: () => {},
     signalGroup: () => {},
   });

@@ -48,6 +48,11 @@ export async function agentRun(
   const ended = new AbortController();
   const asker = held && (await findAsker(ctx, ended.signal, held));
   const { running, server } = await start(ctx, policy, asker, policy.forwards.length > 0);
+  // Later ones are the program's.
+  if (ctx.signal.aborted) {
+    await stop(ctx, running);
+    throw new Cancelled(`Cancelled. ${name} was not started.`);
+  }
   const env = { ...ctx.config.programEnvironment, ...running.variables, LATCHKEY_SERVER: server };
   const program = { name, args, env };
   let status: number;
