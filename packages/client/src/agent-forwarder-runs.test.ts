@@ -2,10 +2,11 @@
 
 import { afterEach, describe, expect, test } from 'bun:test';
 import type { ServerResponse } from 'node:http';
-import { lossy } from '#support/client.ts';
+import { codeOf, lossy } from '#support/client.ts';
 import { openForwarding, type Respond, tokenIn, valuesOf } from '#support/forwarding.ts';
 import { shared } from '#support/shared.ts';
 import { until } from '#support/until.ts';
+import { createRuns } from './agent-runs.ts';
 import type { AskedAccess } from './agent-server.ts';
 
 const scene = shared(openForwarding);
@@ -117,6 +118,17 @@ test('at most 64 requests at once', async () => {
   release.resolve();
   expect(new Set((await Promise.all(many)).map(({ status }) => status))).toEqual(new Set([200]));
   expect((await scene.send('tickets')).status).toBe(200);
+});
+
+test('an agent has at most 900 tokens at once, those on their way included', async () => {
+  let made = 0;
+  const send = async () => ({ body: { access_token: `lk_at_${made++}`, expires_in: 60 } });
+  const runs = createRuns({ api: { send }, session: { accessToken: async () => 'lk_at_' } } as never);
+  const access = { scopes: ['profile'], resource: undefined };
+  const makeMany = () => Promise.all(Array.from({ length: 600 }, () => codeOf(runs.make(access, 60))));
+  const codes = [...(await makeMany()), ...(await makeMany())];
+  expect(codes.indexOf('rate_limited')).toBe(900);
+  expect(made).toBe(900);
 });
 
 test('what the person refuses is 403', async () => {

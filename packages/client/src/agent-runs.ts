@@ -14,6 +14,8 @@ export interface Access {
 
 /** How long a token of an agent may live. @internal */
 export const agentLifetimeSeconds = { min: 60, max: 900 };
+/** Of the 1,000 that a login may have, so that some are left for its person and for other agents. */
+const maxLiveRuns = 900;
 /** For the server to end one run. */
 const stopMs = 5_000;
 
@@ -25,10 +27,12 @@ export function createRuns({ api, session }: { readonly api: Api; readonly sessi
 
   const make = async ({ scopes, resource }: Access, expiresInSeconds: number): Promise<IssuedToken> => {
     if (isStopping) throw new LatchkeyError('temporarily_unavailable', 'The agent is stopping.');
+    for (const [one, expiresAt] of issued) if (expiresAt < Date.now()) issued.delete(one);
+    if (issued.size + pending.size >= maxLiveRuns)
+      throw new LatchkeyError('rate_limited', `The agent has ${maxLiveRuns} tokens that have not expired.`);
     const made = exchangeToken({ api, session, scope: scopes.join(' '), resource, expiresInSeconds });
     pending.add(made);
     const token = await made.finally(() => pending.delete(made));
-    for (const [one, expiresAt] of issued) if (expiresAt < Date.now()) issued.delete(one);
     issued.set(token.access_token, Date.now() + token.expires_in * 1000);
     return token;
   };
