@@ -107,7 +107,7 @@ describe('a sandbox', () => {
     const server = await startSsh(sshd!, there);
     const script = otherMachine
       .replace('ssh ', `ssh -F ${server.config} `)
-      .replaceAll('/tmp/latchkey-agent', join(there.path, 'agent'));
+      .replaceAll('/home/ada/.ssh/agent', join(there.path, 'agent'));
     const { output } = await terminal.run(script);
     // The agent, which the script ends last, may say so in time.
     const [, token = ''] = /^(lk_at_\S+\n)(?:latchkey: The agent has stopped\.\n)?$/.exec(output) ?? [];
@@ -115,7 +115,8 @@ describe('a sandbox', () => {
     expect(existsSync(join(there.path, '.config'))).toBe(false);
     const [port, otherPort] = [reservePort(), reservePort()];
     const forwardScript = forwardOtherMachine
-      .replace('ssh -R 4100', `ssh -F ${server.config} -R ${otherPort}`)
+      .replace('ssh ', `ssh -F ${server.config} `)
+      .replace('-R 4100', `-R ${otherPort}`)
       .replaceAll('4100', String(port))
       .replace(
         '"$LATCHKEY_FORWARD_TICKETS',
