@@ -109,7 +109,7 @@ async function startFeed(ctx: Context, tx: Executor, id: string): Promise<void> 
   await store.setFeedStart(tx, { id, ...(await feedStart(ctx, tx)) });
 }
 
-const noSuchService = (id: string) => new AuthError('not_found', `There is no active service ${id}.`);
+export const noSuchService = (id: string) => new AuthError('not_found', `There is no active service ${id}.`);
 
 /**
  * Adds a second secret, which works beside the first until `retireServiceKey`, or the
@@ -153,14 +153,13 @@ async function requireService(on: Executor, id: string): Promise<void> {
 }
 
 /**
- * Revokes a service and withdraws what it declared. `revokeService` of the
- * sessions also ends what the service began.
- * @throws {AuthError} `not_found` when there is no such service, or it is already revoked
+ * Revokes a service and withdraws what it declared; false when there is no such service, or it is already
+ * revoked. `revokeService` of the sessions also ends what the service began.
  */
-export async function endService(ctx: Context, tx: Executor, id: string): Promise<void> {
+export async function endService(ctx: Context, tx: Executor, id: string): Promise<boolean> {
   const [revoked] = await store.revokeServiceKey(tx, { id, now: ctx.clock() });
-  if (!revoked) throw noSuchService(id);
-  await declareNames(ctx, tx, id, { resource: null, scopes: [] });
+  if (revoked) await declareNames(ctx, tx, id, { resource: null, scopes: [] });
+  return revoked !== undefined;
 }
 
 /** A service as operators see it. */

@@ -12,7 +12,7 @@ import {
   writeFeedEvents,
 } from '../security-log/feed-events/feed-events.ts';
 import { notify } from '../security-log/notices/notices.ts';
-import { endService } from '../services/service-keys.ts';
+import { endService, noSuchService } from '../services/service-keys.ts';
 import { endServiceToken } from '../services/service-tokens.ts';
 import { lockAccountAs } from './sessions.ts';
 import * as store from './store.ts';
@@ -55,47 +55,37 @@ export async function endById(ctx: Context, id: string, client: ClientInfo): Pro
   return session !== undefined;
 }
 
+/** How many sessions of a revoked service one transaction ends. */
+const endedAtOnce = 500;
+
 /**
  * Revokes a service at once, on every node. Ends its sessions as an application and the runs that it acts in.
  * The scopes and resource that it declared can no longer be requested, and no other service can declare them.
+ * A call that was interrupted can be repeated.
  * @throws {AuthError} `not_found` when there is no such service, or it is already revoked
  */
 export async function revokeService(ctx: Context, id: string): Promise<void> {
-  await ctx.db.transaction(async (tx) => {
-    const userIds = await lockUsersOfService(ctx, tx, id);
-    await endService(ctx, tx, id);
-    await endSessionsOfService(ctx, tx, id, userIds);
+  // Committed first: from then on no lookup accepts the service, its sessions and its runs, however many they
+  // are, nor a run that was being made. The rest records their ends.
+  const wasActive = await ctx.db.transaction((tx) => endService(ctx, tx, id));
+  let isDone = await endSomeOfService(ctx, id);
+  if (!wasActive && isDone) throw noSuchService(id);
+  while (!isDone) isDone = await endSomeOfService(ctx, id);
+}
+
+/** Ends a batch of the open sessions and runs of a revoked service; true if there were none left. */
+const endSomeOfService = (ctx: Context, serviceId: string): Promise<boolean> =>
+  ctx.db.transaction(async (tx) => {
+    const some = { service_id: serviceId, now: ctx.clock(), limit: endedAtOnce };
+    const accounts = await store.listAccountsOfService(tx, some);
+    const user_ids = JSON.stringify(accounts.map(({ user_id }) => user_id));
+    // All of them before the first log (`accounts/locks.ts`).
+    await lockAccountRows(tx, { ids: user_ids });
+    const ended = await store.endSessionsOfService(tx, { ...some, user_ids });
+    for (const [userId, rows] of Map.groupBy(ended, ({ user_id }) => user_id))
+      await recordEnds(ctx, tx, { userId }, rows, { reason: 'service_revoked' });
+    return accounts.length === 0;
   });
-  // No lookup accepts a run that was being made meanwhile. This only records its end.
-  await ctx.db.transaction(async (tx) =>
-    endSessionsOfService(ctx, tx, id, await lockUsersOfService(ctx, tx, id)),
-  );
-}
-
-/**
- * Locks the accounts with active sessions of a service as an application, and with active runs that it acts
- * in: all of them before the service and the first log (`accounts/locks.ts`). Returns their ids.
- */
-async function lockUsersOfService(ctx: Context, tx: Executor, serviceId: string): Promise<string[]> {
-  const accounts = await store.listAccountsOfService(tx, { service_id: serviceId, now: ctx.clock() });
-  const userIds = accounts.map(({ user_id }) => user_id);
-  await lockAccountRows(tx, { ids: JSON.stringify(userIds) });
-  return userIds;
-}
-
-async function endSessionsOfService(
-  ctx: Context,
-  tx: Executor,
-  serviceId: string,
-  userIds: readonly string[],
-): Promise<void> {
-  const now = ctx.clock();
-  for (const user_id of userIds) {
-    const ended = await store.endSessionsOfService(tx, { service_id: serviceId, user_id, now });
-    for (const row of ended)
-      await recordEnd(ctx, tx, { userId: user_id }, row, { reason: 'service_revoked' });
-  }
-}
 
 /**
  * Ends a session and records its end; false if there is none.
@@ -108,7 +98,7 @@ export const endSession = (ctx: Context, revoker: Revoker, sessionId: string, cl
     const ending = { id: sessionId, user_id: userId, distrusted_as: null, now: ctx.clock() };
     const [ended] = await store.endSession(tx, ending);
     if (!ended) return false;
-    await recordEnd(ctx, tx, { userId, by, client }, ended, reasonOf(sessionId, revoker));
+    await recordEnds(ctx, tx, { userId, by, client }, [ended], reasonOf(sessionId, revoker));
     return true;
   });
 
@@ -159,20 +149,22 @@ interface Ender {
 type Detail = Readonly<Record<string, string>>;
 
 /**
- * Records that a session, key or run has ended, and announces it to services, in the
- * transaction that ended it. Call it last.
+ * Records that sessions, keys or runs of one account have ended, and announces it to services, in the
+ * transaction that ended them. Call it last.
  */
-export async function recordEnd(
+export async function recordEnds(
   ctx: Context,
   tx: Executor,
   { userId, by, client = noClient }: Ender,
-  row: EndedRow,
+  rows: readonly EndedRow[],
   detail: Detail,
 ): Promise<void> {
-  if (row.kind === 'key') await recordRemovedKey(ctx, tx, { userId, by, client }, row, detail);
-  else if (row.kind === 'run') await recordRun(ctx, tx, 'run_ended', { userId, client }, row, detail);
-  else await recordEvent(ctx, tx, { type: 'session_revoked', userId, sessionId: row.id, client, detail });
-  await announceEnds(ctx, tx, userId, [row]);
+  for (const row of rows) {
+    if (row.kind === 'key') await recordRemovedKey(ctx, tx, { userId, by, client }, row, detail);
+    else if (row.kind === 'run') await recordRun(ctx, tx, 'run_ended', { userId, client }, row, detail);
+    else await recordEvent(ctx, tx, { type: 'session_revoked', userId, sessionId: row.id, client, detail });
+  }
+  await announceEnds(ctx, tx, userId, rows);
 }
 
 /**

@@ -8,7 +8,7 @@ import { type AuthError, accountDisabled, invalidGrant } from '../platform/error
 import { type ClientInfo, programOf, sameNetwork } from '../platform/values/client-address.ts';
 import { lockLog, type NewEvent, recordEvent, withoutNulls } from '../security-log/events/events.ts';
 import { type Notice, notify } from '../security-log/notices/notices.ts';
-import { recordEnd } from './ending.ts';
+import { recordEnds } from './ending.ts';
 import { moveRuns } from './runs/store.ts';
 import { sessionStatus } from './status.ts';
 import * as store from './store.ts';
@@ -86,7 +86,7 @@ export async function startSession(ctx: Context, tx: Executor, session: NewSessi
   if (replaced) {
     // The runs of a session that has ended are over, and stay so.
     if (previous?.isActive) await moveRuns(tx, { from: replaced.id, to: started.id, now });
-    await recordEnd(ctx, tx, { userId, client }, replaced, { reason: 'replaced', by: started.id });
+    await recordEnds(ctx, tx, { userId, client }, [replaced], { reason: 'replaced', by: started.id });
   }
   return started;
 }

@@ -27,7 +27,7 @@ export const statusColumns = [
 export type SessionState = Pick<Tables['sessions'], 'session_epoch' | 'revoked_at' | 'idle_expires_at'> & {
   /** The epoch of the account; null while the account is disabled. */
   readonly user_epoch: number | null;
-  /** For a run, the earliest end of the run and its ancestors. Null for sign-ins and keys. */
+  /** For a run, the earliest end of the run and its ancestors; 0 for a session of a revoked service; else null. */
   readonly path_ends_at: number | null;
 };
 
@@ -53,11 +53,18 @@ export const enabledEpoch = sql<
   number | null
 >`case when users.disabled_at is null then users.session_epoch end`;
 
+/** A revoked service is the application of a session, or acts in a run. */
+const isOfRevokedService = (of: Alias | 's'): Expression<SqlBool> => sql<SqlBool>`exists (
+  select 1 from service_keys k
+    where k.id in (${sql.ref(`${of}.client_id`)}, ${sql.ref(`${of}.service_id`)}) and k.revoked_at is not null
+)`;
+
 /**
  * The end of the path of a run: the earliest idle expiry on it, or 0 if anything on it was revoked, is gone
- * or is acted in by a revoked service. Null for sign-ins and keys, which have no path, and whose lookups
- * cost nothing more for it. Since every lookup compares it, the end of a session ends all runs within it, at
- * any depth, without writing to them.
+ * or is of a revoked service. An application's session, which has no path, also ends with its service. Null
+ * for other sign-ins and keys, whose lookups cost nothing more for it. Since every lookup compares it, the end
+ * of a session ends all runs within it, at any depth, and that of a service all that is of it, without writing
+ * to them.
  */
 export const pathEndsAt = (dialect: Dialect, of: Alias = 'sessions') => {
   const path = sql.ref(`${of}.path`);
@@ -67,12 +74,10 @@ export const pathEndsAt = (dialect: Dialect, of: Alias = 'sessions') => {
       : sql`(select value as id from json_each(${path})) as step`;
   return sql<number | null>`case when ${path} is not null then (
     select min(case
-      when s.revoked_at is null and (s.service_id is null or exists (
-        select 1 from service_keys k where k.id = s.service_id and k.revoked_at is null
-      )) then coalesce(s.idle_expires_at, 0)
+      when s.revoked_at is null and not ${isOfRevokedService('s')} then coalesce(s.idle_expires_at, 0)
       else 0 end)
     from ${ids} left join sessions s on s.id = step.id
-  ) end`;
+  ) when ${sql.ref(`${of}.client_id`)} is not null and ${isOfRevokedService(of)} then 0 end`;
 };
 
 /**
@@ -93,9 +98,9 @@ export const isActive = (
   dialect: Dialect,
   { of = 'sessions', end = 'idle_expires_at' }: { readonly of?: Alias; readonly end?: End } = {},
 ): Expression<SqlBool> => {
-  const path = sql.ref(`${of}.path`);
-  return sql<SqlBool>`(${sql.ref(`${of}.${end}`)} > ${now}
-    and (${path} is null or ${pathEndsAt(dialect, of)} > ${now}) and ${isUnrevoked(of)})`;
+  const endsAt = sql.ref(`${of}.${end}`);
+  return sql<SqlBool>`(${endsAt} > ${now}
+    and coalesce(${pathEndsAt(dialect, of)}, ${endsAt}) > ${now} and ${isUnrevoked(of)})`;
 };
 
 /** An account, `users`, may start a session: it is enabled and, if an epoch is given, still in it. */

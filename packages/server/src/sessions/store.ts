@@ -354,38 +354,54 @@ export const findAccountState = statement<{ id: string }>()((db, p) =>
   db.selectFrom('users').select(['disabled_at']).where('id', '=', p.id),
 );
 
-/** The active sessions of a service as an application, and the open runs that it acts in. */
-const isOfService = (
+/** The open sessions of a revoked service as an application, and the open runs that it acts in. */
+const isOpenOfService = (
   e: ExpressionBuilder<Tables, 'sessions'>,
   p: Slots<{ service_id: string; now: number }>,
-  dialect: Dialect,
 ) =>
   e.or([
-    e.and([e('client_id', '=', p.service_id), isActive(p.now, dialect, { end: 'expires_at' })]),
+    e.and([e('client_id', '=', p.service_id), e('expires_at', '>', p.now), isUnrevoked()]),
     e.and([e('service_id', '=', p.service_id), isRunOpen(p.now)]),
   ]);
 
-/** The accounts with active sessions of a service as an application, or open runs that it acts in. */
-export const listAccountsOfService = statement<{ service_id: string; now: number }>()((db, p, dialect) =>
-  db
-    .selectFrom('sessions')
-    .select('user_id')
-    .distinct()
-    .where((e) => isOfService(e, p, dialect)),
+/** The accounts of some open sessions of a revoked service as an application and open runs that it acts in. */
+export const listAccountsOfService = statement<{ service_id: string; now: number; limit: number }>()(
+  (db, p) =>
+    db
+      .selectFrom((e) =>
+        e
+          .selectFrom('sessions')
+          .select('user_id')
+          .where((one) => isOpenOfService(one, p))
+          .limit(p.limit)
+          .as('open'),
+      )
+      .select('user_id')
+      .distinct(),
 );
 
 /**
- * Ends, in one locked account, the sessions of a service as an application and the runs that
- * it acts in. Returns what it ended.
+ * Ends, in locked accounts, some open sessions of a revoked service as an application and open runs that it acts
+ * in. Returns what it ended.
  */
-export const endSessionsOfService = statement<{ service_id: string; user_id: string; now: number }>()(
-  (db, p, dialect) =>
-    db
-      .updateTable('sessions')
-      .set({ revoked_at: p.now, idle_expires_at: p.now })
-      .where('user_id', '=', p.user_id)
-      .where((e) => isOfService(e, p, dialect))
-      .returning(endedColumns),
+export const endSessionsOfService = statement<{
+  service_id: string;
+  user_ids: string;
+  now: number;
+  limit: number;
+}>()((db, p, dialect) =>
+  db
+    .updateTable('sessions')
+    .set({ revoked_at: p.now, idle_expires_at: p.now })
+    .where('id', 'in', (e) =>
+      e
+        .selectFrom('sessions')
+        .select('id')
+        .where('user_id', 'in', textsOf(p.user_ids, dialect))
+        .where((one) => isOpenOfService(one, p))
+        .limit(p.limit),
+    )
+    .returning([...endedColumns, 'user_id']),
 );
 
 /** What the newest active sessions of a client in one account may do. */

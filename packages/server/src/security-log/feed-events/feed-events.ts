@@ -43,10 +43,7 @@ export type FeedEvent = { readonly userId: string } & (
 export const writeFeedEvent = (ctx: Context, tx: Executor, event: FeedEvent): Promise<void> =>
   writeFeedEvents(ctx, tx, [event]);
 
-/**
- * Writes any number of events like `writeFeedEvent`, with one mark for all of them:
- * each mark is a lock on PostgreSQL.
- */
+/** Writes any number of events like `writeFeedEvent`. */
 export async function writeFeedEvents(ctx: Context, tx: Executor, events: readonly FeedEvent[]) {
   if (events.length === 0) return;
   // Pipelined: one round trip for all, in this order.

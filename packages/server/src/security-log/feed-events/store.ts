@@ -10,15 +10,18 @@ export const feedChannel = 'latchkey_feed';
 /**
  * Before a PostgreSQL transaction draws its first number: marks the number drawn last until the
  * transaction has ended, so that readers see from where on its events may be missing (`lowestWriter`).
- * Never waits. Also announces the commit.
+ * Never waits. Also announces the commit. One mark, which is a lock, is enough for all events of a
+ * transaction, whose own setting ends with it.
  */
 export const announceWriter = statement()((db) =>
   db
     .selectFrom(sql<{ last_value: number }>`feed_sequence`.as('s'))
     .select([
       markWriter('feed_events', sql.ref('s.last_value')).as('mark'),
+      sql`set_config('latchkey.writes_feed', 'yes', true)`.as('setting'),
       sql`cast(pg_notify(${sql.lit(feedChannel)}, '') as text)`.as('notice'),
-    ]),
+    ])
+    .where(sql<boolean>`coalesce(current_setting('latchkey.writes_feed', true), '') = ''`),
 );
 
 const millisecondsOf = (time: RawBuilder<Date>) =>

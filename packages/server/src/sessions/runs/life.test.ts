@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { newAddress, outcome } from '#support/account.ts';
+import { isLive, newAddress, outcome } from '#support/account.ts';
 import { onBothDatabases, type Tokens } from '#support/app.ts';
 import { appLogin, redirectUri } from '#support/authorize.ts';
 import { copySession, exchange, introspected, refreshRun, runScene, startedRun } from '#support/runs.ts';
@@ -53,33 +53,36 @@ onBothDatabases('the life of a run', (open, dialect) => {
       expect(await left()).toBe(0);
     });
 
-    test('revoking a service ends the runs that it acts in, of every account, and what is within them, whenever they were made', async () => {
-      const { id, authorization: by } = await declareService(app.ctx, {
-        name: 'Doomed',
-        rights: ['delegate'],
-      });
+    test('revoking a service ends its sessions and the runs that it acts in, of every account, and what is within them, whenever they were made, and goes on where it was interrupted', async () => {
+      const service = { name: 'Doomed', rights: ['delegate' as const], redirectUris: [redirectUri] };
+      const doomed = await declareService(app.ctx, service);
+      const { id, authorization: by } = doomed;
       const logins = [];
       for (let user = 0; user < 8; user++) logins.push(await app.login(newAddress()));
       const runs = await Promise.all(logins.map(({ access_token }) => run(access_token, { by, scope })));
       const [login, first] = [logins[0]!, runs[0]!];
+      const application = await appLogin(app, login, doomed);
       const narrowed = await run(first.access_token);
       const inner = await run(first.access_token, { by: builds.authorization });
       const other = await run(login.access_token, { by: builds.authorization, scope });
+      const below = await run(application.access_token, { scope });
+      await copySession(app, await idFor(first.access_token), 1_000);
       const requireEnded = async () => {
-        for (const { access_token } of [...runs, narrowed, inner])
+        for (const { access_token } of [...runs, narrowed, inner, application, below])
           expect(await isActive(access_token)).toBe(false);
+        expect(await isLive(app, application)).toBe(false);
         const refreshed = await refreshRun(node, inner.refresh_token, builds.authorization);
         expect(outcome(refreshed)).toBe('400 invalid_grant');
         expect(await isActive(other.access_token)).toBe(true);
       };
-      const revokedAt = (time: string) =>
-        app.ctx.db.single.run(`UPDATE service_keys SET revoked_at = ${time} WHERE id = '${id}'`, []);
-      // As for a run that is made while its service is revoked.
-      await revokedAt('1');
+      // An interrupted command leaves it like this.
+      await app.ctx.db.single.run(`UPDATE service_keys SET revoked_at = 1 WHERE id = '${id}'`, []);
       await requireEnded();
-      await revokedAt('NULL');
       await revokeService(app.ctx, id);
       await requireEnded();
+      const left = `SELECT id FROM sessions WHERE '${id}' IN (service_id, client_id) AND revoked_at IS NULL`;
+      expect(await app.ctx.db.read.run(left, [])).toEqual([]);
+      await expect(revokeService(app.ctx, id)).rejects.toMatchObject({ code: 'not_found' });
       expect(outcome(await refreshRun(app, first.refresh_token, by))).toBe('401 invalid_client');
       const ended = await loggedEvents(app, login, 'run_ended');
       expect(ended.map(({ detail }) => detail)).toContainEqual(

@@ -12,7 +12,7 @@ import { holdsEverything, isSameResource, isWithin, onlyByName } from '../../pla
 import { takeForUser } from '../../security-log/events/events.ts';
 import { checkAuthorizationDetails, holdAccess, resolveAccess } from '../../services/scopes.ts';
 import { authenticate, recordUse } from '../authentication.ts';
-import { recordEnd, recordRun } from '../ending.ts';
+import { recordEnds, recordRun } from '../ending.ts';
 import { parseTrust, recordUsedKey } from '../keys/keys.ts';
 import { sessionStatus } from '../status.ts';
 import * as sessions from '../store.ts';
@@ -269,7 +269,7 @@ async function endReplacedRun(ctx: Context, tx: Executor, { subject, client }: N
   const ending = { id, user_id: userId, distrusted_as: null, now: ctx.clock() };
   const [ended] = await sessions.endSession(tx, ending);
   if (!ended) throw subjectEnded();
-  await recordEnd(ctx, tx, { userId, client }, ended, { reason: 'replaced' });
+  await recordEnds(ctx, tx, { userId, client }, [ended], { reason: 'replaced' });
 }
 
 /**

@@ -78,6 +78,17 @@ describe('the order of events on PostgreSQL', () => {
     for (const sql of foreign) await sql.end();
   });
 
+  test('a transaction takes one advisory lock, however many events it writes', async () => {
+    const t = await openApp('postgres');
+    for (let transactions = 0; transactions < 2; transactions++)
+      await t.ctx.db.transaction(async (tx) => {
+        for (const n of [1, 2, 3])
+          await writeFeedEvent(t.ctx, tx, { type: 'account-enabled', userId: user(n) });
+        const own = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()";
+        expect(await tx.run(own, [])).toHaveLength(1);
+      });
+  });
+
   test('with many writers on two nodes that commit and roll back in any order, each reader gets every event once, in one order, also beyond 32 bits', async () => {
     const t = await openApp('postgres');
     await t.ctx.db.single.run(`SELECT setval('feed_sequence', ${2 ** 32 + 2 ** 31 - 100})`, []);
