@@ -7,6 +7,7 @@ import { eventsOf, feedService } from '#support/feed.ts';
 import { changeService } from '#support/services.ts';
 import { fresh } from '#support/shared.ts';
 import { until } from '#support/until.ts';
+import { revokeService } from '../../sessions/ending.ts';
 import { listSigningKeys } from '../signing-keys/signing-keys.ts';
 
 /** Ends the newest session of an account; returns its id. */
@@ -126,13 +127,18 @@ onBothDatabases('the feed', (open, dialect) => {
     expect((await other.read()).map(sessionOf)).toEqual([ended[1]]);
   });
 
-  test('a service that loses the right reads nothing, and begins anew when it has it again', async () => {
-    const service = await feedService(t);
+  test('a service that loses the right reads nothing, also when it waits, as one that is revoked, and begins anew when it has it again', async () => {
+    const [service, revoked] = [await feedService(t), await feedService(t)];
     await service.ask({ ...now, reader: 'one' });
     await endOne(t);
+    const waiting = [service, revoked].map((one) => one.ask({ reader: 'two' }));
+    await t.untilWaiting(2, 0.9);
     await changeService(t.ctx, service.id, { rights: ['users'] });
-    expect((await service.ask(now)).body.error).toBe('unauthorized_client');
+    await revokeService(t.ctx, revoked.id);
     await endOne(t);
+    const refused = ['403 unauthorized_client', '401 invalid_client'];
+    expect((await Promise.all(waiting)).map(outcome)).toEqual(refused);
+    expect(outcome(await service.ask(now))).toBe(refused[0]!);
     await changeService(t.ctx, service.id, { rights: ['feed'] });
     const ended = await endOne(t);
     await changeService(t.ctx, service.id, { rights: ['feed', 'users'] });

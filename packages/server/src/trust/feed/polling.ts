@@ -3,11 +3,12 @@
 
 import { type FeedAnswer, type FeedEventType, type FeedRequest, setType } from '@latchkey/contract/feed';
 import { fieldLimits } from '@latchkey/contract/field-limits';
-import type { CallingService, Context } from '../../platform/context.ts';
+import type { CallingService, Context, SentServiceKey } from '../../platform/context.ts';
 import { AuthError, conflict } from '../../platform/errors.ts';
 import { redact } from '../../platform/telemetry/redact.ts';
 import { inSeconds } from '../../platform/timers.ts';
 import type { FeedExtent } from '../../security-log/feed-events/feed-events.ts';
+import { authenticateService, requireRight } from '../../services/authentication.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
 import * as store from './store.ts';
 import type { FeedView, FeedWatch } from './watch.ts';
@@ -15,26 +16,34 @@ import type { FeedView, FeedWatch } from './watch.ts';
 /** How many events that a service could not process are logged for one request. */
 const maxLoggedErrors = 20;
 
+/** A request of a service that may read the feed, and the key that it was sent with. */
+interface FeedCall {
+  readonly service: CallingService;
+  readonly serviceKey: SentServiceKey | undefined;
+  readonly body: FeedRequest;
+  readonly arrivedAt: number;
+}
+
 /**
  * Hands out the events that a reader has not acknowledged, oldest first. If there
  * are none, it waits for the next one.
- * @throws {AuthError} `conflict` for one reader too many; `gone` after an absence that is too long, once
+ * @throws {AuthError} `conflict` for one reader too many; `gone` after an absence that is too long, once;
+ * `invalid_client` and `unauthorized_client` if the service was revoked or lost the right while it waited
  * @see RFC 8936 section 2
  */
 export async function readFeed(
   ctx: Context,
   { watch, sign }: { readonly watch: FeedWatch; readonly sign: SignEvent },
-  service: CallingService,
-  { maxEvents, returnImmediately, ack, setErrs, reader: name }: FeedRequest,
-  arrivedAt: number,
+  { service, serviceKey, body, arrivedAt }: FeedCall,
 ): Promise<FeedAnswer> {
+  const { maxEvents, returnImmediately, ack, setErrs, reader: name } = body;
   let view = await watch.fresh();
   const reader = await openReader(ctx, service, name, view);
   logErrors(ctx, service, setErrs);
   const position = await settle(ctx, reader, [...ack, ...Object.keys(setErrs)], view);
   const waits = !returnImmediately && maxEvents > 0;
   const deadline = arrivedAt + ctx.config.feedWaitSeconds * 1000;
-  for (;;) {
+  for (let hasWaited = false; ; hasWaited = true) {
     const rows =
       view.newest > position
         ? await store.listUnacknowledged(ctx.db.read, {
@@ -48,11 +57,18 @@ export async function readFeed(
     const waitMs = deadline - ctx.timers.monotonic();
     if (rows.length > 0 || !waits || waitMs <= 0 || ctx.stopping.aborted) {
       const begun = reader.begun ? ({ begun: true } as const) : {};
-      return { ...(await answerOf(ctx, sign, service, rows, view, { maxEvents, arrivedAt })), ...begun };
+      const current = hasWaited ? await authenticateReader(ctx, serviceKey) : service;
+      return { ...(await answerOf(ctx, sign, current, rows, view, { maxEvents, arrivedAt })), ...begun };
     }
     await watch.changed(view, waitMs);
     view = await watch.recent();
   }
+}
+
+async function authenticateReader(ctx: Context, sent: SentServiceKey | undefined): Promise<CallingService> {
+  const service = await authenticateService(ctx, sent);
+  requireRight(service, ['feed']);
+  return service;
 }
 
 /** `rows` may have one event more than fits, which is the first one that is missing in the answer. */

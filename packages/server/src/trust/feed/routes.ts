@@ -8,9 +8,9 @@ import { FeedWatch } from './watch.ts';
 /** Hands out events to services. Requests stop waiting when the process is about to end. */
 export function feedRoutes(api: Api, ctx: Context, keys: SigningKeys): void {
   const feed = { watch: new FeedWatch(ctx), sign: createEventSigner(ctx, keys) };
-  api.on(endpoints.readFeed, async ({ service, body, arrivedAt }) => {
+  api.on(endpoints.readFeed, async (call) => {
     // Creating the first keys takes longer than an event may take to arrive. A failure shows when an event is signed.
     void keys.published().catch(() => {});
-    return { body: await readFeed(ctx, feed, service, body, arrivedAt) };
+    return { body: await readFeed(ctx, feed, call) };
   });
 }
