@@ -104,12 +104,9 @@ describe('the document of an external client', () => {
     ...['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth'].map((member) => ({
       jwks: { keys: [publicKey, { ...publicKey, [member]: 'secret' }] },
     })),
-    ...['https://other.example/keys', 'http://app.example/keys', 'https://app.example:8443/keys'].map(
-      (uri) => ({
-        jwks_uri: uri,
-      }),
-    ),
-    ...['/keys', 5, 'https://a:b@app.example/keys'].map((uri) => ({ jwks_uri: uri })),
+    ...['https://other.example/keys', 'http://app.example/keys', 'https://app.example:8443/keys', '/keys', 5]
+      .concat('https://a:b@app.example/keys')
+      .map((jwks_uri) => ({ jwks_uri })),
   ])('with private_key_jwt, %j is not taken', (changed) => {
     expect(signing(changed)).toBeUndefined();
   });

@@ -15,7 +15,7 @@ export const sessionIdOf = (secret: Uint8Array, prefix: 'ses_' | 'key_' = 'ses_'
   `${prefix}${sha256('session id', secret).subarray(0, subjectBytes).toString('base64url')}`;
 
 /** Whether an id belongs to a key, not to a sign-in. */
-export const isKeyId = (id: string): boolean => id.startsWith('key_');
+export const isKeyId = (id: string): boolean => /^key_[\w-]{22}$/.test(id);
 
 /**
  * The columns of a session that its current tokens are derived from. `token_ttl_seconds` is null for

@@ -8,7 +8,7 @@ import { serviceRights } from '@latchkey/contract/scopes';
 import { z } from 'zod';
 import { outcome } from '#support/account.ts';
 import { type Answer, type Ask, openApp, type TestApp } from '#support/app.ts';
-import { createOrganization } from '#support/services.ts';
+import { createOrganization, declareService } from '#support/services.ts';
 import { fresh } from '#support/shared.ts';
 
 const t = fresh(() => openApp('sqlite'));
@@ -190,8 +190,25 @@ test('every member of every body refuses other types and what is beyond its limi
   }
 });
 
+/** The examples of each form, with each of its parameters in turn replaced or added. */
+const formsWith = (text: string) =>
+  all.flatMap((endpoint) => {
+    const schema = endpoint.form ? schemaOf(endpoint.form) : {};
+    const requests = (schema.examples ?? [exampleOf(schema)]) as object[];
+    return Object.keys(schema.properties ?? {}).flatMap((name) =>
+      requests.map((request) => ({ endpoint, form: { ...request, [name]: text } })),
+    );
+  });
+
 test('no text in a body causes a 5xx, even one that PostgreSQL cannot store', async () => {
   const t = await openApp('postgres');
+  const { authorization } = await declareService(t.ctx, { rights: serviceRights });
+  const asService = { headers: { Authorization: authorization } };
+  for (const { endpoint, form } of formsWith('key_\u0000'))
+    for (const by of [{}, asService]) {
+      const { status } = await send(t, endpoint, { ...by, form });
+      expect([endpoint.id, form, status < 500]).toEqual([endpoint.id, form, true]);
+    }
   for (const { endpoint, name, bodyWith } of fields.filter(({ types }) => types.includes('string'))) {
     // An accepted request may end the session.
     const call = await callersOf(t);
