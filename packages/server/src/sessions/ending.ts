@@ -16,7 +16,7 @@ import { endService, noSuchService } from '../services/service-keys.ts';
 import { endServiceToken } from '../services/service-tokens.ts';
 import { lockAccountAs } from './sessions.ts';
 import * as store from './store.ts';
-import { isKeyId, readToken } from './tokens.ts';
+import { isKeyId, readToken, withinOf } from './tokens.ts';
 
 export const { disownSessions, listActive } = store;
 
@@ -168,8 +168,9 @@ export async function recordEnds(
 }
 
 /**
- * Records that a run was made, or that it ended by itself and not with an ancestor. Records this at most once
- * an hour for each parent, service and scope, since programs make thousands of runs.
+ * Records that a run was made, or that it ended by itself and not with an ancestor. Programs make thousands of
+ * runs, and runs within each, so this is recorded at most once an hour for each sign-in or key, depth below it,
+ * service and scope.
  */
 export async function recordRun(
   ctx: Context,
@@ -181,7 +182,8 @@ export async function recordRun(
 ): Promise<void> {
   const scope = run.scope ?? '';
   const names = scope.split(' ').toSorted().join(',');
-  const subject = [run.within_session_id, run.service_id ?? '-', names].join(' ');
+  const ancestors = withinOf(run.path ?? '[]');
+  const subject = [ancestors.at(-1), ancestors.length, run.service_id ?? '-', names].join(' ');
   const detail = {
     scope,
     ...(run.within_session_id === null ? {} : { within: run.within_session_id }),

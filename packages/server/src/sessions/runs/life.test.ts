@@ -228,20 +228,22 @@ onBothDatabases('the life of a run', (open, dialect) => {
     });
   });
 
-  test('making and ending runs is recorded at most once an hour for each parent, service and scope', async () => {
+  test('making and ending runs is recorded at most once an hour for each sign-in, depth, service and scope', async () => {
     const login = await app.login(newAddress());
     const { access_token: token } = login;
     for (let n = 0; n < 3; n++) {
       for (const by of [agents.authorization, undefined]) {
-        const { access_token } = await run(token, { by, scope });
-        await app.ask('POST', '/revoke', { form: { token: access_token } });
+        const outer = await run(token, { by, scope });
+        const inner = by === undefined ? [] : [await run(outer.access_token)];
+        for (const ended of [...inner, outer])
+          await app.ask('POST', '/revoke', { form: { token: ended.access_token } });
       }
       await run(token, { scope: 'email profile' });
       await run(token, { scope: 'profile email' });
     }
     for (const [type, events] of [
-      ['run_started', 3],
-      ['run_ended', 2],
+      ['run_started', 4],
+      ['run_ended', 3],
     ] as const)
       expect(await loggedEvents(app, login, type)).toHaveLength(events);
     const details = (await loggedEvents(app, login, 'run_started')).map(({ detail }) => detail);
@@ -250,6 +252,6 @@ onBothDatabases('the life of a run', (open, dialect) => {
     expect(details).toContainEqual({ scope, within });
     app.pass(3600);
     await run(token, { by: agents.authorization, scope });
-    expect(await loggedEvents(app, login, 'run_started')).toHaveLength(4);
+    expect(await loggedEvents(app, login, 'run_started')).toHaveLength(5);
   });
 });

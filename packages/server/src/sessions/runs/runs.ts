@@ -240,13 +240,13 @@ async function insertRun(ctx: Context, tx: Executor, run: NewRun, place: Place) 
   const logged = {
     id,
     within_session_id: parent.id,
+    path: JSON.stringify([id, ...place.path]),
     // Without a service of its own, it stays acted in by the one that acts in its parent.
     service_id: service?.id ?? parent.service_id,
     client_name: service?.name ?? (parent.kind === 'run' ? parent.client_name : null),
   };
   const [row] = await store.insertRun(tx, {
     ...logged,
-    path: JSON.stringify([id, ...place.path]),
     root_session_id: rootOf(place.path),
     actor: service ? [service.id, ...(parent.actor?.split(' ') ?? [])].join(' ') : parent.actor,
     token_ttl_seconds: service ? run.tokenTtlSeconds : null,

@@ -12,6 +12,7 @@ export const endedColumns = [
   'scope',
   'resource',
   'within_session_id',
+  'path',
   'service_id',
 ] as const;
 
