@@ -73,7 +73,7 @@ onBothDatabases('signed introspection', (open, dialect) => {
       await expect(verify(app, stolen, published)).rejects.toThrow('no applicable key');
     }
     await rotateSigningKey(app.ctx, { atOnce: false });
-    app.pass(leadSeconds + overlapSeconds + rereadSeconds);
+    app.pass(leadSeconds + app.ctx.config.sessionTtlSeconds + rereadSeconds);
     await rotateSigningKey(app.ctx, { atOnce: false });
     expect(await storedKeys(app)).toHaveLength(2);
   });

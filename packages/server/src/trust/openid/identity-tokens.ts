@@ -53,16 +53,16 @@ export const identityTokens =
   };
 
 /**
- * Reads an identity token, expired or not; undefined unless this service signed it for an application,
- * with a key that is still published.
+ * Reads an identity token, expired or not; undefined unless this service signed it for an application, with
+ * a key that it has not deleted.
  */
 export async function readIdentityToken(ctx: Context, keys: SigningKeys, token: string) {
-  const published = await keys.published();
+  const known = await keys.identity();
   try {
     const { payload } = await compactVerify(
       token,
       async ({ kid }) => {
-        const key = published.find((one) => one.kid === kid && one.alg === identityAlgorithm);
+        const key = known.find((one) => one.kid === kid);
         if (!key) throw new Error('no such key');
         return importJWK(key, identityAlgorithm);
       },

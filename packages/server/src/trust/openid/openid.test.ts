@@ -19,6 +19,7 @@ import { authorizePath } from '#support/program.ts';
 import { introspected } from '#support/runs.ts';
 import { addMember, createOrganization, declareService } from '#support/services.ts';
 import { shared } from '#support/shared.ts';
+import { deleteReplacedKeys, rotateSigningKey } from '../signing-keys/signing-keys.ts';
 
 const signedOutUri = 'https://app.example/bye';
 
@@ -245,6 +246,16 @@ onBothDatabases('OpenID Connect', (open) => {
       const answer = await asBrowser(app, tokens, 'verify', { ...request, id_token_hint: wrong });
       expect([wrong, answer.body.error]).toEqual([wrong, 'invalid_request']);
     }
+    // However often its key is replaced, unless at once.
+    const isHint = async () => outcome(await asBrowser(app, await app.login(), 'verify', request));
+    for (let rotations = 0; rotations < 3; rotations++) {
+      await rotateSigningKey(app.ctx, { atOnce: false });
+      app.pass(8 * 86_400);
+      expect(await isHint()).toBe('200');
+    }
+    await deleteReplacedKeys(app.ctx);
+    app.pass(6);
+    expect(await isHint()).toBe('400 invalid_request');
   });
 
   const signOut = (json: object, more: object = {}) =>

@@ -28,10 +28,14 @@ type KeyTimes = Pick<Tables['signing_keys'], 'signs_from'>;
  * The keys to publish, newest first: the signing key, upcoming keys, and keys
  * replaced less than the overlap ago.
  */
-export function publishedKeys<Key extends KeyTimes>(newestFirst: readonly Key[], now: number): Key[] {
+export function publishedKeys<Key extends KeyTimes>(
+  newestFirst: readonly Key[],
+  now: number,
+  overlap = overlapSeconds,
+): Key[] {
   let replacedAt = Number.POSITIVE_INFINITY;
   return newestFirst.filter((key) => {
-    const isPublished = now < replacedAt + overlapSeconds * 1000;
+    const isPublished = now < replacedAt + overlap * 1000;
     replacedAt = Math.min(replacedAt, key.signs_from);
     return isPublished;
   });
@@ -76,6 +80,7 @@ interface Signer {
 
 interface LoadedKeys {
   readonly published: readonly PublicKey[];
+  readonly identity: readonly PublicKey[];
   readonly signers: Readonly<Record<Algorithm, Signer>>;
 }
 
@@ -102,6 +107,8 @@ export function openSigningKeys(ctx: Context) {
   return {
     /** The public keys, newest first; never empty. */
     published: async () => (await current()).published,
+    /** The public keys of identity tokens that come back as a hint, whose keys need not be published any more. */
+    identity: async () => (await current()).identity,
     /** Signs a compact JWS with this `typ`. */
     sign: async (type: string, payload: JWTPayload, algorithm: Algorithm = signingAlgorithm) => {
       const signer = (await current()).signers[algorithm];
@@ -127,6 +134,7 @@ async function load(ctx: Context): Promise<LoadedKeys> {
   return {
     signers: signers as Record<Algorithm, Signer>,
     published: publishedRows(rows, now).map(publicKeyOf),
+    identity: rowsOf(rows, identityAlgorithm).map(publicKeyOf),
   };
 }
 
@@ -134,8 +142,8 @@ async function load(ctx: Context): Promise<LoadedKeys> {
 const rowsOf = (rows: readonly KeyRow[], algorithm: Algorithm): KeyRow[] =>
   rows.filter((row) => publicKeyOf(row).alg === algorithm);
 
-const publishedRows = (rows: readonly KeyRow[], now: number): KeyRow[] =>
-  algorithms.flatMap((algorithm) => publishedKeys(rowsOf(rows, algorithm), now));
+const publishedRows = (rows: readonly KeyRow[], now: number, overlap?: number): KeyRow[] =>
+  algorithms.flatMap((algorithm) => publishedKeys(rowsOf(rows, algorithm), now, overlap));
 
 const signingRows = (rows: readonly KeyRow[], now: number): KeyRow[] =>
   algorithms.flatMap((algorithm) => signingCandidates(rowsOf(rows, algorithm), now).slice(0, 1));
@@ -180,8 +188,9 @@ async function addKey(ctx: Context, on: Executor, algorithm: Algorithm, sequence
 
 /**
  * Creates the next signing key of each algorithm, for the operator. The keys are published now and sign after
- * `leadSeconds`; the previous ones stay published for another week. With `atOnce`, after a leak, they sign as
- * soon as every node publishes them; the caller then waits and calls `deleteReplacedKeys`.
+ * `leadSeconds`; the previous ones stay published for another week, and stored for as long as sessions live,
+ * whose identity tokens come back as hints. With `atOnce`, after a leak, they sign as soon as every node
+ * publishes them; the caller then waits and calls `deleteReplacedKeys`.
  * @returns when they start to sign, in milliseconds since 1970
  * @throws {AuthError} `conflict` when another rotation was faster
  */
@@ -198,7 +207,8 @@ export async function rotateSigningKey(ctx: Context, { atOnce }: { atOnce: boole
   if (!isAdded) {
     throw conflict('The signing keys were just rotated by someone else. Try again if you need another key.');
   }
-  const oldestInUse = Math.min(sequence, ...publishedRows(rows, now).map((row) => row.sequence));
+  const overlap = Math.max(overlapSeconds, ctx.config.sessionTtlSeconds);
+  const oldestInUse = Math.min(sequence, ...publishedRows(rows, now, overlap).map((row) => row.sequence));
   await store.deleteKeysBefore(ctx.db.single, { sequence: oldestInUse });
   return signsFrom;
 }
