@@ -76,12 +76,8 @@ onBothDatabases('authorization requests', (open, dialect) => {
     const revoked = await declareService(app.ctx, { redirectUris: [redirectUri] });
     await revokeService(app.ctx, revoked.id);
     const clients = [
-      '',
-      'svc_AAAAAAAAAAAAAAAAAAAAAA',
-      'grafana',
-      'https://app.example/client',
-      none.id,
-      revoked.id,
+      ...['', 'svc_AAAAAAAAAAAAAAAAAAAAAA', 'grafana', 'https://app.example/client'],
+      ...[none.id, revoked.id],
     ];
     const programs = [
       'http://127.0.0.1/path',
@@ -111,39 +107,32 @@ onBothDatabases('authorization requests', (open, dialect) => {
     }
   });
 
-  const wrong: readonly (readonly [Record<string, string | undefined>, string])[] = [
-    [{ response_type: undefined }, 'invalid_request'],
-    [{ response_type: 'token' }, 'unsupported_response_type'],
-    [{ response_type: 'code id_token' }, 'unsupported_response_type'],
-    [{ response_mode: 'fragment' }, 'invalid_request'],
-    [{ code_challenge: undefined }, 'invalid_request'],
-    [{ code_challenge: 'x'.repeat(42) }, 'invalid_request'],
-    [{ code_challenge: 'x'.repeat(129) }, 'invalid_request'],
-    [{ code_challenge: `${'x'.repeat(42)}=` }, 'invalid_request'],
-    [{ code_challenge_method: undefined }, 'invalid_request'],
-    [{ code_challenge_method: 'plain' }, 'invalid_request'],
-    [{ scope: undefined }, 'invalid_scope'],
-    [{ scope: '' }, 'invalid_scope'],
-    [{ scope: '*' }, 'invalid_scope'],
-    [{ scope: 'openid *' }, 'invalid_scope'],
-    [{ scope: 'nobody:declared' }, 'invalid_scope'],
-    [{ resource: 'https://nobody.example' }, 'invalid_target'],
-    [{ resource: '' }, 'invalid_target'],
-    [{ request: 'eyJ' }, 'request_not_supported'],
-    [{ request_uri: 'urn:x' }, 'request_uri_not_supported'],
-    [{ authorization_details: '[]' }, 'invalid_request'],
-    [{ prompt: 'none' }, 'interaction_required'],
-    [{ prompt: 'none login' }, 'invalid_request'],
-    [{ prompt: 'create' }, 'invalid_request'],
-    [{ max_age: '-1' }, 'invalid_request'],
-    [{ id_token_hint: 'not one' }, 'invalid_request'],
-    [{ nonce: 'n'.repeat(513) }, 'invalid_request'],
-  ];
+  /** What is wrong, by the error that the client gets. */
+  const wrong: Readonly<Record<string, readonly Record<string, string | undefined>[]>> = {
+    invalid_request: [
+      ...[{ response_type: undefined }, { response_mode: 'fragment' }, { authorization_details: '[]' }],
+      ...[undefined, 'x'.repeat(42), 'x'.repeat(129), `${'x'.repeat(42)}=`].map((code_challenge) => ({
+        code_challenge,
+      })),
+      ...[undefined, 'plain'].map((code_challenge_method) => ({ code_challenge_method })),
+      ...[{ prompt: 'none login' }, { prompt: 'create' }, { max_age: '-1' }, { id_token_hint: 'not one' }],
+      { nonce: 'n'.repeat(513) },
+    ],
+    unsupported_response_type: ['token', 'code id_token'].map((response_type) => ({ response_type })),
+    invalid_scope: [undefined, '', '*', 'openid *', 'nobody:declared'].map((scope) => ({ scope })),
+    invalid_target: ['https://nobody.example', ''].map((resource) => ({ resource })),
+    request_not_supported: [{ request: 'eyJ' }],
+    request_uri_not_supported: [{ request_uri: 'urn:x' }],
+    interaction_required: [{ prompt: 'none' }],
+  };
   // Once: no statement depends on what is wrong.
   test.skipIf(dialect === 'postgres')(
     'any other error goes to the client, from all three endpoints',
     async () => {
-      for (const [changed, error] of wrong) {
+      const requests = Object.entries(wrong).flatMap(([error, all]) =>
+        all.map((one) => [one, error] as const),
+      );
+      for (const [changed, error] of requests) {
         for (const path of ['verify', 'approve', 'deny']) {
           const scope = path === 'verify' ? {} : { scope: 'scope' in changed ? changed['scope'] : 'profile' };
           if (path !== 'verify' && scope.scope === undefined) continue;
