@@ -67,6 +67,19 @@ onBothDatabases('transactions', (open) => {
     expect(await idsOf(t)).toEqual(['a', 'b', 'c']);
   });
 
+  test('a statement that outlives its failed transaction does not run', async () => {
+    const ended = Promise.withResolvers<void>();
+    let late: Promise<string | undefined> | undefined;
+    const failing = t.ctx.db.transaction(async (tx) => {
+      late = endOf(ended.promise.then(() => tx.run(insert('late'), [])));
+      throw new Error('on purpose');
+    });
+    await expect(failing).rejects.toThrow('on purpose');
+    ended.resolve();
+    await late;
+    expect(await idsOf(t)).toEqual([]);
+  });
+
   test('a reader never sees uncommitted changes, even while a transaction waits', async () => {
     const seen: string[][] = [];
     await t.ctx.db.transaction(async (tx) => {

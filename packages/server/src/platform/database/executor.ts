@@ -19,6 +19,23 @@ export interface Executor {
 }
 
 /**
+ * Refuses the statements of a transaction once its work has ended. Of statements that run side by side one may fail before the others
+ * are through: what comes after those must not run in the next transaction of the connection.
+ */
+export const confined =
+  <T>(work: (tx: Executor) => Promise<T>) =>
+  async (tx: Executor): Promise<T> => {
+    let hasEnded = false;
+    const run: Executor['run'] = (text, values) =>
+      hasEnded ? Promise.reject(new Error('the transaction has ended')) : tx.run(text, values);
+    try {
+      return await work({ ...tx, run });
+    } finally {
+      hasEnded = true;
+    }
+  };
+
+/**
  * The database. Conflicts that it reports as retryable are retried first. Failures that are not defects
  * (unreachable, full, too busy) throw `temporarily_unavailable`.
  */

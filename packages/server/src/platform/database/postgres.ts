@@ -3,7 +3,7 @@ import { temporarilyUnavailable } from '../errors.ts';
 import { keepTrace } from '../telemetry/log.ts';
 import { codeOf } from '../telemetry/redact.ts';
 import { systemTimers, type Timers } from '../timers.ts';
-import type { Database, DatabaseOptions, Executor, Value } from './executor.ts';
+import { confined, type Database, type DatabaseOptions, type Executor, type Value } from './executor.ts';
 import { gathered } from './gather.ts';
 import { migrate } from './migrate.ts';
 import { PostgresNotifications } from './postgres-notifications.ts';
@@ -151,7 +151,7 @@ export function beginOn<T>(
     const { run } = executor(tx);
     const runUnlessLost: Executor['run'] = (text, values) =>
       lost === undefined ? run<never>(text, values).catch(note) : Promise.reject(lost);
-    return work({ dialect: 'postgres', run: runUnlessLost }).catch((error) =>
+    return confined(work)({ dialect: 'postgres', run: runUnlessLost }).catch((error) =>
       lost === undefined ? Promise.reject(error) : new Promise<never>(() => {}),
     );
   });

@@ -3,7 +3,15 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { AuthError, temporarilyUnavailable } from '../errors.ts';
 import { keepTrace } from '../telemetry/log.ts';
-import type { Database, DatabaseOptions, Executor, Notifications, Value, Wake } from './executor.ts';
+import {
+  confined,
+  type Database,
+  type DatabaseOptions,
+  type Executor,
+  type Notifications,
+  type Value,
+  type Wake,
+} from './executor.ts';
 import { type Migrations, migrate } from './migrate.ts';
 
 /** How long a start or a command waits for another process that writes to the same file. */
@@ -177,7 +185,7 @@ class GroupCommit {
   }
 
   add<T>(work: (tx: Executor) => Promise<T>): Promise<T> {
-    return this.#enqueue(keepTrace(work), false);
+    return this.#enqueue(confined(keepTrace(work)), false);
   }
 
   addStatement<Row>(text: string, values: readonly Value[]): Promise<Row[]> {
