@@ -2,7 +2,7 @@
 
 import { lockAccountRow } from '../../accounts/locks.ts';
 import type { Config } from '../../platform/config/config.ts';
-import type { Context } from '../../platform/context.ts';
+import type { CallerAccount, Context } from '../../platform/context.ts';
 import { newId } from '../../platform/crypto/primitives.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError, accountDisabled, accountGone, conflict } from '../../platform/errors.ts';
@@ -11,7 +11,14 @@ import { emailKeyOf } from '../../platform/values/email-key.ts';
 import { type NewEvent, recordEvent } from '../../security-log/events/events.ts';
 import { writeFeedEvent } from '../../security-log/feed-events/feed-events.ts';
 import { lockAccountAs } from '../../sessions/sessions.ts';
-import { cookieOf, type SignInOrigin, type StartedSession, tokensOf } from '../../sessions/starting.ts';
+import {
+  cookieOf,
+  type NewSession,
+  type SignInOrigin,
+  type StartedSession,
+  startSession,
+  tokensOf,
+} from '../../sessions/starting.ts';
 import { rememberBrowser } from '../known-browsers/known-browsers.ts';
 import { createPersonalOrganization } from '../organizations/organizations.ts';
 import { profileOf, type TaggedProfile, tagged } from './profile.ts';
@@ -170,6 +177,29 @@ export async function deleteUser(ctx: Context, tx: Executor, userId: string): Pr
 export const findAccount = async (on: Executor, userId: string) =>
   (await store.findUser(on, { id: userId })).at(0);
 
+/** A browser session that was just started, and its account. */
+export interface BrowserSession extends StartedSession {
+  readonly account: CallerAccount & { readonly email_key: string };
+}
+
+/**
+ * Starts a browser session of a locked account, and reads the account for the response: a read after the commit could fail, and would
+ * then lose the cookie of a sign-in that cannot be repeated.
+ * @throws {AuthError} like `startSession`
+ */
+export async function startBrowserSession(
+  ctx: Context,
+  tx: Executor,
+  session: Omit<NewSession, 'kind'>,
+): Promise<BrowserSession> {
+  // Pipelined.
+  const [started, [account]] = await Promise.all([
+    startSession(ctx, tx, { ...session, kind: 'browser' }),
+    store.findUser(tx, { id: session.userId }),
+  ]);
+  return { ...started, account: account! };
+}
+
 interface SignInCall extends Record<'sessionCookie' | 'knownBrowserCookie', string | undefined> {
   readonly query: { readonly session?: 'cookie' | undefined };
   readonly client: ClientInfo;
@@ -182,18 +212,15 @@ interface SignInCall extends Record<'sessionCookie' | 'knownBrowserCookie', stri
 export async function signInResponse(
   ctx: Context,
   { query, client, sessionCookie, knownBrowserCookie }: SignInCall,
-  signIn: (origin: SignInOrigin) => Promise<StartedSession>,
+  signIn: (origin: SignInOrigin) => Promise<BrowserSession>,
 ) {
   const inCookie = query.session === 'cookie';
   const session = await signIn({ client, replacesCookie: inCookie ? sessionCookie : undefined });
   if (!inCookie) return { body: tokensOf(ctx, session) };
-  const { profile } = await getProfile(ctx.db.read, session.userId);
-  const knownBrowser = rememberBrowser(ctx, knownBrowserCookie, {
-    emailKey: emailKeyOf(profile.email),
-    userId: session.userId,
-    sessionId: session.id,
-  });
-  return { body: { user: profile }, cookie: { value: cookieOf(ctx, session), knownBrowser } };
+  const { id, userId, account } = session;
+  const signedIn = { emailKey: account.email_key, userId, sessionId: id };
+  const knownBrowser = rememberBrowser(ctx, knownBrowserCookie, signedIn);
+  return { body: { user: profileOf(account) }, cookie: { value: cookieOf(ctx, session), knownBrowser } };
 }
 
 /** For the operator: the id of the account with an address. @throws {AuthError} `not_found` */

@@ -1,11 +1,13 @@
 import { normalizeEmailCode, normalizeUserCode } from '@latchkey/contract/codes';
 import type { Language } from '@latchkey/contract/languages';
 import {
+  type BrowserSession,
   findAccountOf,
   importAccount,
   lockAccountOf,
   lockAccountToSignIn,
   signUp,
+  startBrowserSession,
 } from '../../identity/account/account.ts';
 import {
   mailByKnownBrowser,
@@ -25,7 +27,7 @@ import { emailKeyOf } from '../../platform/values/email-key.ts';
 import { once } from '../../platform/values/once.ts';
 import { recordEvent } from '../../security-log/events/events.ts';
 import { notify } from '../../security-log/notices/notices.ts';
-import { type SignInOrigin, type StartedSession, startSession } from '../../sessions/starting.ts';
+import type { SignInOrigin } from '../../sessions/starting.ts';
 import { countingFailures, recordFailure } from '../failures/failures.ts';
 import { maxCodeAttempts } from '../settings.ts';
 import { emailCodeOf, signInTemplate } from './mail.ts';
@@ -113,7 +115,7 @@ export async function signInWithLink(
   token: string,
   email: string | undefined,
   origin: SignInOrigin,
-): Promise<StartedSession> {
+): Promise<BrowserSession> {
   const session = await countingFailures(ctx, 'magic_link', async () => {
     const handle = readHandle(ctx.keys, 'magicLink', token);
     if (!handle) throw refused('malformed');
@@ -138,7 +140,7 @@ export async function signInWithCode(
   request: string,
   typed: string,
   origin: SignInOrigin,
-): Promise<StartedSession> {
+): Promise<BrowserSession> {
   const session = await countingFailures(ctx, 'email_code', async () => {
     const handle = readHandle(ctx.keys, 'magicLinkRequest', request);
     if (!handle || normalizeUserCode(typed) !== undefined) throw refused('malformed');
@@ -194,7 +196,7 @@ async function completeSignIn(
   link: MagicLink,
   method: 'magic_link' | 'email_code',
   origin: SignInOrigin,
-): Promise<StartedSession> {
+): Promise<BrowserSession> {
   // Pipelined, in this order.
   const [spent, existing] = await Promise.all([
     store.spendLinksFor(tx, { email_key: link.email_key, now: ctx.clock() }),
@@ -203,11 +205,10 @@ async function completeSignIn(
   if (!spent.some((row) => row.id === link.id)) throw refused('ended');
   const { id, isNew } =
     existing === undefined ? await signUp(ctx, tx, link, origin.client) : { id: existing, isNew: false };
-  return startSession(ctx, tx, {
+  return startBrowserSession(ctx, tx, {
     userId: id,
     emailKey: link.email_key,
     makesAccount: isNew,
-    kind: 'browser',
     method,
     ...origin,
   });

@@ -1,9 +1,10 @@
 import type { AuthenticationResponse, RequestOptions } from '@latchkey/contract/passkeys';
+import { type BrowserSession, startBrowserSession } from '../../identity/account/account.ts';
 import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError, orThrow } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-address.ts';
-import { type SignInOrigin, type StartedSession, startSession } from '../../sessions/starting.ts';
+import type { SignInOrigin } from '../../sessions/starting.ts';
 import { countingFailures, recordFailure } from '../failures/failures.ts';
 import {
   type Challenge,
@@ -34,7 +35,7 @@ export async function signInWithPasskey(
   ctx: Context,
   authentication: AuthenticationResponse,
   origin: SignInOrigin,
-): Promise<StartedSession> {
+): Promise<BrowserSession> {
   const ceremony = async () => {
     const clientData = parseClientData(authentication.response.clientDataJSON);
     const challenge = verifyChallenge(ctx, 'passkeyLogin', clientData.challenge);
@@ -86,7 +87,7 @@ async function completeSignIn(
   challenge: Challenge,
   use: store.PasskeyUse,
   origin: SignInOrigin,
-): Promise<StartedSession | AuthError> {
+): Promise<BrowserSession | AuthError> {
   const { id: passkeyId, user_id: userId } = use;
   // Pipelined, in this order. A replay rolls the second one back.
   const [isSpent, outcome] = await Promise.all([
@@ -96,7 +97,7 @@ async function completeSignIn(
   if (!isSpent) throw ceremonyRefused('replay');
   if (outcome === 'removed') throw unknownCredential();
   if (outcome === 'clone') return ceremonyRefused('clone');
-  return startSession(ctx, tx, { userId, kind: 'browser', method: 'passkey', passkeyId, ...origin });
+  return startBrowserSession(ctx, tx, { userId, method: 'passkey', passkeyId, ...origin });
 }
 
 const unknownCredential = () =>
