@@ -18,7 +18,12 @@ export const identityLimits = {
   mails_by_known_browser: sharedLimit(
     5,
     900,
-    'Requested emails, by recipient and browser. Replaces the three limits above if the browser signed in to that address before.',
+    'Requested emails, by recipient and browser that signed in to it before. Replaces the three limits above.',
+  ),
+  mails_from_known_browsers: sharedLimit(
+    20,
+    3600,
+    'Requested emails of all such browsers together, by recipient.',
   ),
   email_changes: sharedLimit(
     10,

@@ -65,8 +65,9 @@ const sessionsOf = (app: TestApp) => app.ctx.db.read.run('SELECT id FROM session
 onBothDatabases('a known browser', (open) => {
   const app = fresh(() => open({ settings }));
 
-  test('each known browser gets 5 mails in 15 minutes after strangers have used up the 20 per hour of its address; another sign-in does not reset that, and it counts against none of the three other limits', async () => {
-    const [first, second] = [await signIn(app), await signIn(app)];
+  test('each known browser gets 5 mails in 15 minutes, and all of an address 20 per hour, after strangers have used up the 20 per hour of its address; another sign-in does not reset that, and it counts against none of the three other limits', async () => {
+    const browsers = [await signIn(app), await signIn(app), await signIn(app), await signIn(app)];
+    const [first = '', second = '', third = '', fourth = ''] = browsers;
     await exhaust(app);
     expect(await statuses(app, quota - 1, { cookie: first })).toEqual(accepted(quota - 1));
     const cookie = await signIn(app, ada, { cookie: first });
@@ -78,6 +79,10 @@ onBothDatabases('a known browser', (open) => {
     expect((await magicLink(app, ada, { cookie })).status).toBe(429);
     app.pass(61);
     expect((await magicLink(app, ada, { cookie })).status).toBe(202);
+    expect(await statuses(app, quota, { cookie: third })).toEqual(accepted(quota));
+    expect(await statuses(app, quota, { cookie: fourth })).toEqual([...accepted(quota - 1), 429]);
+    const { headers } = await magicLink(app, ada, { cookie: fourth });
+    expect(headers.get('RateLimit-Policy')).toBe('"mails_by_recipient";q=20;w=3600');
     app.pass(3601);
     const peer = freshAddress();
     expect(await statuses(app, quota, { cookie, peer })).toEqual(accepted(quota));

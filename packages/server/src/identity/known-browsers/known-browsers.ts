@@ -103,13 +103,19 @@ export const mailLimits = (emailKey: string, client: ClientInfo): RateLimitSubje
 ];
 
 /**
- * The rate limit of a mail requested by a browser that signed in with the address before. It replaces
- * `mailLimits`, so that strangers cannot exhaust it. A refusal looks the same as for an unknown browser.
+ * The rate limits of a mail requested by a browser that signed in with the address before. They replace
+ * `mailLimits`, so that strangers cannot exhaust them. The second one is there because one account can make
+ * any number of browsers known. A refusal looks the same as for an unknown browser.
  */
 export const mailByKnownBrowser = (emailKey: string, browser: string): RateLimitSubject[] => [
   {
     limit: 'mails_by_known_browser',
     subject: `${browser} ${mailboxOf(emailKey)}`,
     reportedAs: 'mails_by_pair',
+  },
+  {
+    limit: 'mails_from_known_browsers',
+    subject: mailboxOf(emailKey),
+    reportedAs: 'mails_by_recipient',
   },
 ];
