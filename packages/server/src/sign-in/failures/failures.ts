@@ -63,7 +63,7 @@ const minDelayMs = 50;
 const maxDelayMs = 300;
 
 /** How many different failures wait at most; further ones are only counted in the metrics. */
-const maxWaiting = 10_000;
+export const maxWaiting = 10_000;
 
 /** A refused attempt, before anybody has looked for its account. */
 interface RefusedAttempt extends Omit<Parameters<typeof recordFailedSignIn>[2], 'userId' | 'times'> {
@@ -87,14 +87,19 @@ function openQueue(ctx: Context) {
     }
   };
 
-  /** Writes what waits, after what is being written. */
-  const write = (): Promise<void> => {
+  const writeWaiting = async (): Promise<void> => {
     isDue = false;
-    const attempts = [...waiting.values()];
-    waiting.clear();
-    writing = writing.then(async () => {
-      for (const attempt of attempts) await writeOne(attempt);
-    });
+    // What comes meanwhile waits for a moment of its own.
+    for (const key of [...waiting.keys()]) {
+      const attempt = waiting.get(key)!;
+      waiting.delete(key);
+      await writeOne(attempt);
+    }
+  };
+
+  /** Writes what waits, after what is being written. Until then it still counts as waiting, however slow the database is. */
+  const write = (): Promise<void> => {
+    writing = writing.then(writeWaiting);
     return writing;
   };
 
