@@ -215,7 +215,10 @@ export const passkey = model('Passkey', "One of the user's passkeys.", {
   backed_up: flag('Whether it was backed up at its last use.', true),
   transports: texts(transportNames, ['internal', 'hybrid']),
   created_at: time.meta({ description: 'When it was registered.' }),
-  last_used_at: described(time.nullable(), 'When it was last used to sign in. Null until its first use.'),
+  last_used_at: described(
+    time.nullable(),
+    'When it was last used to sign in or to approve something. Null until its first use.',
+  ),
 });
 export type Passkey = z.infer<typeof passkey>;
 

@@ -47,7 +47,7 @@ export type UserSession = z.infer<typeof userSession>;
 const userEmail = model('UserEmail', 'An email to a user, without its content.', {
   id: shown('The id of the email.', examples.mailId),
   kind: shown(
-    '`sign_in`, `notice` (a security notice), `notice_digest` (several of them), `key_ends` (a key is about to expire), `email_change`, `email_restored` or `disowned`.',
+    '`sign_in`, `notice` (a security notice), `notice_digest` (several of them), `key_ends` (a key is about to expire), `email_change`, `email_restored`, `disowned` or `account_deleted`.',
     'sign_in',
   ),
   to: described(addressShown, 'The address it was sent to.', examples.email),

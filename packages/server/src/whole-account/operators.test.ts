@@ -1,12 +1,14 @@
 // What a service with the right `operate` sees and may do, on both databases. That it can do nothing else: tests/invariants/access.test.ts.
 
 import { expect, test } from 'bun:test';
+import { operatorEndpoints } from '@latchkey/contract/users';
 import { addPasskey, isLive, newAuthenticator } from '#support/account.ts';
 import { onBothDatabases, type TestApp } from '#support/app.ts';
 import { createdKey } from '#support/keys.ts';
 import { loggedEvents, signedIn } from '#support/security-log.ts';
 import { declareService } from '#support/services.ts';
 import { fresh } from '#support/shared.ts';
+import { templates } from '../app.ts';
 
 /** Registers an operator, whose key is no token. */
 async function operatorOf(t: TestApp) {
@@ -82,6 +84,9 @@ onBothDatabases('operators', (open) => {
     await t.mails();
     expect(await summary()).not.toContain('email_change new@example.com waiting');
     expect(JSON.stringify(await emails())).not.toMatch(/lk_[a-z]{2}_|token/);
+    const { kind } = operatorEndpoints.listUserEmails.response.shape.emails.element.shape;
+    const kinds = [...kind.description!.matchAll(/`(\w+)`/g)].map(([, name]) => name);
+    expect(kinds.toSorted()).toEqual(Object.keys(templates).toSorted());
   });
 
   test('a report says what an address was sent, whether it may sign up, and what its account has', async () => {

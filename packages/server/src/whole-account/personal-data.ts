@@ -51,14 +51,23 @@ async function deleteById(ctx: Context, userId: string, lock?: (tx: Executor) =>
   ctx.log.info({ user: userId }, 'account deleted');
 }
 
+/** The keys of an account's address, and of its former ones that are still reserved for it. */
+async function addressKeysOf(
+  ctx: Context,
+  on: Executor,
+  { id, email_key }: Pick<Account, 'id' | 'email_key'>,
+) {
+  const reserved = await listReservedEmails(on, { user_id: id, now: ctx.clock() });
+  return new Set([email_key, ...reserved.map((address) => address.email_key)]);
+}
+
 /**
  * Deletes a locked account through the owners of its tables, and enqueues its last mail. Deleting the user
  * deletes every row that references it; the steps before that delete the rows that do not.
  */
 async function erase(ctx: Context, tx: Executor, { id: userId, email, email_key }: Account): Promise<void> {
   await requireOtherOwners(tx, userId);
-  const reserved = await listReservedEmails(tx, { user_id: userId, now: ctx.clock() });
-  const emailKeys = new Set([email_key, ...reserved.map((address) => address.email_key)]);
+  const emailKeys = await addressKeysOf(ctx, tx, { id: userId, email_key });
   await deleteMailsOf(tx, userId, emailKeys);
   for (const emailKey of emailKeys) await deleteMagicLinksTo(tx, emailKey);
   await deletePersonalOrganization(tx, { user_id: userId });
@@ -83,16 +92,17 @@ export async function exportPersonalData(ctx: Context, email: string): Promise<R
   const on = ctx.db.read;
   const account = await findAccountOf(on, email);
   if (!account) throw noSuchAccount();
-  const { id: userId, email_key } = account;
+  const { id: userId } = account;
+  const addresses = { email_keys: JSON.stringify([...(await addressKeysOf(ctx, on, account))]) };
   const tables = Object.entries(store.rowsOfUser).map(
     async ([table, rows]) => [table, await rows(on, { person: userId })] as const,
   );
   return readable({
     users: [account],
     ...Object.fromEntries(await Promise.all(tables)),
-    magic_links: await store.magicLinksTo(on, { person: email_key }),
+    magic_links: await store.magicLinksTo(on, addresses),
     organizations: await exportMemberships(on, userId),
-    outbox: await store.mailsOf(on, { user_id: userId, email_key }),
+    outbox: await store.mailsOf(on, { user_id: userId, ...addresses }),
   });
 }
 

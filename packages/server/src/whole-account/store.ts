@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Tables } from '../platform/database/schema.ts';
-import { statement } from '../platform/database/statement.ts';
+import { statement, textsOf } from '../platform/database/statement.ts';
 
 /** All rows of a table in which a column names a person, oldest first. */
 const rowsOf = (table: keyof Tables, column: string, order = 'created_at') =>
@@ -24,17 +24,25 @@ export const rowsOfUser = {
   notices: rowsOf('notices', 'user_id'),
 };
 
-/** The emails to an address or about a user. */
-export const mailsOf = statement<{ user_id: string; email_key: string }>()((db, p) =>
+/** The emails to any of these addresses or about a user. `email_keys` is a JSON array. */
+export const mailsOf = statement<{ user_id: string; email_keys: string }>()((db, p, dialect) =>
   db
     .selectFrom('outbox')
     .selectAll()
-    .where((e) => e.or([e('recipient_key', '=', p.email_key), e('user_id', '=', p.user_id)]))
+    .where((e) =>
+      e.or([e('recipient_key', 'in', textsOf(p.email_keys, dialect)), e('user_id', '=', p.user_id)]),
+    )
     .orderBy('created_at'),
 );
 
-/** The links that were sent to an address. */
-export const magicLinksTo = rowsOf('magic_links', 'email_key');
+/** The links that were sent to any of these addresses. `email_keys` is a JSON array. */
+export const magicLinksTo = statement<{ email_keys: string }>()((db, p, dialect) =>
+  db
+    .selectFrom('magic_links')
+    .selectAll()
+    .where('email_key', 'in', textsOf(p.email_keys, dialect))
+    .orderBy('created_at'),
+);
 
 /** How a session came about: its passkey, and the browser session that approved it, if it is of a device or application. */
 export const findOrigin = statement<{ session_id: string | null; user_id: string }>()((db, p) =>
