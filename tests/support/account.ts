@@ -25,6 +25,11 @@ let addresses = 0;
 /** An address that no other test has used. */
 export const newAddress = (): string => `person-${addresses++}@example.com`;
 
+let peers = 0;
+
+/** A client address in a /24 that no other test uses. */
+export const newPeer = (): string => `10.${peers >> 8}.${peers++ & 255}.1`;
+
 /** The headers of a request that a page of the service sends. */
 export const sameOrigin = { 'Sec-Fetch-Site': 'same-origin' };
 

@@ -1,9 +1,9 @@
 // A browser that has signed in with an address can request sign-in mails to it, whatever strangers do.
 
 import { expect, test } from 'bun:test';
-import { disown, outcome, sameOrigin, subjects } from '#support/account.ts';
+import { cookiesIn, disown, newPeer, outcome, sameOrigin, subjects } from '#support/account.ts';
 import { linkFor } from '#support/account-scene.ts';
-import { type Answer, type Ask, onBothDatabases, openApp, type TestApp } from '#support/app.ts';
+import { type Ask, onBothDatabases, openApp, type TestApp } from '#support/app.ts';
 import { fresh } from '#support/shared.ts';
 import { generateKey, parseKeyRing } from '../../platform/crypto/primitives.ts';
 import { emailKeyOf } from '../../platform/values/email-key.ts';
@@ -22,24 +22,15 @@ const shortSessions = {
 };
 const { quota, windowSeconds } = rateLimitRules.mails_by_known_browser;
 
-let networks = 0;
-/** A client address in a new network. */
-const freshAddress = () => {
-  networks += 1;
-  return `10.${networks >> 8}.${networks & 255}.1`;
-};
-
 const magicLink = (app: TestApp, email: string, ask: Ask = {}) =>
-  app.ask('POST', '/magic_link', { peer: freshAddress(), ...ask, json: { email } });
-
-const setCookies = ({ headers }: Answer): string[] => headers.getSetCookie();
+  app.ask('POST', '/magic_link', { peer: newPeer(), ...ask, json: { email } });
 
 /** Signs in by mail as a web page does; returns the known-browser cookie, `name=value`. */
 async function signIn(app: TestApp, email = ada, ask: Ask = {}): Promise<string> {
-  const { token } = await linkFor(app, email, { peer: freshAddress(), ...ask });
+  const { token } = await linkFor(app, email, { peer: newPeer(), ...ask });
   const sent = { headers: sameOrigin, ...ask, json: { token } };
   const answer = await app.ask('POST', '/magic_link/verify?session=cookie', sent);
-  return /latchkey_browser=[^;]+/.exec(setCookies(answer).join())![0];
+  return cookiesIn(answer).find((cookie) => cookie.startsWith('latchkey_browser='))!;
 }
 
 /** The outcomes of so many requests of mails by one browser. */
@@ -84,7 +75,7 @@ onBothDatabases('a known browser', (open) => {
     const { headers } = await magicLink(app, ada, { cookie: fourth });
     expect(headers.get('RateLimit-Policy')).toBe('"mails_by_recipient";q=20;w=3600');
     app.pass(3601);
-    const peer = freshAddress();
+    const peer = newPeer();
     expect(await statuses(app, quota, { cookie, peer })).toEqual(accepted(quota));
     const { quota: others } = rateLimitRules.mails_by_pair;
     expect(await statuses(app, others + 1, { peer })).toEqual([...accepted(others), 429]);
@@ -118,7 +109,7 @@ onBothDatabases('a known browser', (open) => {
   test('a browser is not known once the owner disowns its session, or its account is deleted', async () => {
     const mine = await signIn(app);
     const headers = { ...sameOrigin, 'User-Agent': 'Another/1.0' };
-    const stranger = await signIn(app, ada, { peer: freshAddress(), headers });
+    const stranger = await signIn(app, ada, { peer: newPeer(), headers });
     expect((await disown(app, ada, subjects.newBrowser)).status).toBe(200);
     expect(await isKnown(app, stranger)).toBe(false);
     expect(await isKnown(app, mine)).toBe(true);
@@ -133,7 +124,7 @@ onBothDatabases('a known browser', (open) => {
     await app.login('bob@example.com');
     app.pass(3601);
     const answers = async (email: string, ask: Ask) => {
-      const peer = freshAddress();
+      const peer = newPeer();
       const seen: unknown[] = [];
       for (let n = 0; n < quota + 2; n++) {
         const { status, headers, body } = await magicLink(app, email, { ...ask, peer });
@@ -148,7 +139,7 @@ onBothDatabases('a known browser', (open) => {
     for (const email of ['bob@example.com', 'nobody@example.com'])
       for (const ask of [{}, { cookie }]) expect(await answers(email, ask)).toEqual(known);
     const unknown = await app.ask('POST', '/magic_link', { json: { email: 'new@example.com' }, cookie });
-    expect(setCookies(unknown)).toEqual([]);
+    expect(cookiesIn(unknown)).toEqual([]);
   });
 });
 

@@ -2,7 +2,7 @@
 
 import { beforeEach, expect, test } from 'bun:test';
 import { formatCode } from '@latchkey/contract/codes';
-import { addPasskey, newAuthenticator, outcome, tokenIn } from '#support/account.ts';
+import { addPasskey, newAddress, newAuthenticator, newPeer, outcome, tokenIn } from '#support/account.ts';
 import { type Answer, type Ask, onBothDatabases, openApp, type Tokens } from '#support/app.ts';
 import { wantedKey } from '#support/keys.ts';
 import { loggedEvents } from '#support/security-log.ts';
@@ -14,14 +14,6 @@ import { createRateLimiter, maxKeysInMemory, memoryCounter, type RateLimitName }
 
 const settings = { LATCHKEY_RATE_LIMITS: 'on' };
 
-let addresses = 0;
-/** A client address in a /24 that no other test uses. */
-const freshAddress = () => {
-  addresses += 1;
-  return `10.${Math.floor(addresses / 250)}.${addresses % 250}.1`;
-};
-let people = 0;
-const freshEmail = () => `person${people++}@example.com`;
 /** The same recipient, in one of three spellings. */
 const spelling = (email: string, n: number) =>
   [email, email.toUpperCase(), email.replace('@', `+${n}@`)][n % 3]!;
@@ -41,11 +33,11 @@ onBothDatabases('limits', (open, dialect) => {
   let ada: Tokens;
 
   beforeEach(async () => {
-    ada = await loginOf(freshEmail());
+    ada = await loginOf(newAddress());
   });
 
   async function loginOf(email: string): Promise<Tokens> {
-    const peer = freshAddress();
+    const peer = newPeer();
     await t.ask('POST', '/magic_link', { json: { email }, peer });
     const mail = (await t.mails()).find(({ to }) => to === email);
     return (await t.ask('POST', '/magic_link/verify', { json: { token: mail!.token }, peer })).body;
@@ -68,7 +60,7 @@ onBothDatabases('limits', (open, dialect) => {
   const mailTo = async (email: string) => (await t.mails()).find(({ to, token }) => to === email && token)!;
 
   test('correct user codes neither count nor reset the count; malformed codes count as wrong; a refusal is in the security log', async () => {
-    const peer = freshAddress();
+    const peer = newPeer();
     const { user_code } = (await t.ask('POST', '/device', { peer })).body;
     const ask = { token: ada.access_token, peer };
     for (let index = 0; index < 9; index++) {
@@ -90,7 +82,7 @@ onBothDatabases('limits', (open, dialect) => {
   });
 
   test('a correct code that completes after its window does not change the next window', async () => {
-    const counter = { limit: 'user_codes_by_user', subject: freshEmail() } as const;
+    const counter = { limit: 'user_codes_by_user', subject: newAddress() } as const;
     const late = await t.ctx.limiter.take(counter);
     t.pass(601);
     await t.ctx.limiter.take(counter);
@@ -100,7 +92,7 @@ onBothDatabases('limits', (open, dialect) => {
   });
 
   test('invalid changes of an account do not count, and of 80 parallel ones exactly 60 pass', async () => {
-    const ask = { token: ada.access_token, peer: freshAddress() };
+    const ask = { token: ada.access_token, peer: newPeer() };
     const json = { name: 'x' };
     const refused: [string, string, Ask, string][] = [
       ['PATCH', '/me', { json: { name: '' } }, '400 invalid_request'],
@@ -146,18 +138,18 @@ onBothDatabases('limits', (open, dialect) => {
     'mails_by_recipient: mails for each recipient, however spelled, from all clients together':
       ({ email }) =>
       (index) =>
-        magicLink(spelling(email, index), freshAddress()),
+        magicLink(spelling(email, index), newPeer()),
     'mails_by_client: mails for each client network of IPv6, to all recipients together': () => (index) =>
-      magicLink(freshEmail(), `2001:db8:0:1::${index.toString(16)}`),
+      magicLink(newAddress(), `2001:db8:0:1::${index.toString(16)}`),
     'user_codes_by_user: wrong user codes for each user, at verify, approve and deny together':
       ({ login: { access_token: token } }) =>
       (index) =>
-        guess(['verify', 'approve', 'deny'][index % 3]!, { token, peer: freshAddress() }),
+        guess(['verify', 'approve', 'deny'][index % 3]!, { token, peer: newPeer() }),
     'user_codes_by_client: wrong user codes for each client address, of all users together': async ({
       peer,
     }) => {
       const tokens: string[] = [];
-      while (tokens.length < 5) tokens.push((await loginOf(freshEmail())).access_token);
+      while (tokens.length < 5) tokens.push((await loginOf(newAddress())).access_token);
       return (index) => guess('verify', { token: tokens[index % 5]!, peer });
     },
     'email_codes_by_client: wrong email codes for each client address, but no correct ones': async ({
@@ -165,19 +157,19 @@ onBothDatabases('limits', (open, dialect) => {
       peer,
     }) => {
       const verify = (json: object) => t.ask('POST', '/magic_link/verify', { json, peer });
-      const requestOf = async (to: string) => (await magicLink(to, freshAddress())).body.request;
+      const requestOf = async (to: string) => (await magicLink(to, newPeer())).body.request;
       const requests: string[] = [];
-      for (let n = 0; n < 9; n++) requests.push(await requestOf(freshEmail()));
+      for (let n = 0; n < 9; n++) requests.push(await requestOf(newAddress()));
       const request = await requestOf(email);
       expect(outcome(await verify({ request, code: (await mailTo(email)).code }))).toBe('200');
       return (index) => verify({ request: requests[index % 9], code: '0000-0000' });
     },
     'link_logins: magic links for each client address, and links of an email change, but no forged ones':
       async ({ email, peer }) => {
-        const { access_token: token } = await loginOf(freshEmail());
-        await t.ask('POST', '/me/email', { json: { email: freshEmail() }, token });
+        const { access_token: token } = await loginOf(newAddress());
+        await t.ask('POST', '/me/email', { json: { email: newAddress() }, token });
         const change = tokenIn((await t.mails()).find(({ text }) => text.includes('lk_ec_')));
-        await magicLink(email, freshAddress());
+        await magicLink(email, newPeer());
         const { token: link } = await mailTo(email);
         const follow = (of: string, json: object) => t.ask('POST', of, { json, peer });
         const verify = '/magic_link/verify';
@@ -193,15 +185,15 @@ onBothDatabases('limits', (open, dialect) => {
       (index) =>
         t.ask('POST', '/device', index % 2 ? { peer } : { peer, form: { client_id: 'x' } }),
     'device_polls: polls for each device code': async () => {
-      const { device_code } = (await t.ask('POST', '/device', { peer: freshAddress() })).body;
-      return () => t.ask('POST', '/token', { json: { device_code }, peer: freshAddress() });
+      const { device_code } = (await t.ask('POST', '/device', { peer: newPeer() })).body;
+      return () => t.ask('POST', '/token', { json: { device_code }, peer: newPeer() });
     },
     'passkey_challenges: passkey challenges for each client address':
       ({ peer }) =>
       () =>
         t.ask('POST', '/passkey/login/challenge', { peer }),
     'refreshes: refreshes for each session, apart from those of others': async ({ login, peer }) => {
-      let [own, other] = [login, await loginOf(freshEmail())];
+      let [own, other] = [login, await loginOf(newAddress())];
       const refresh = ({ refresh_token }: Tokens) =>
         t.ask('POST', '/refresh', { json: { refresh_token }, peer });
       return async (index) => {
@@ -216,11 +208,11 @@ onBothDatabases('limits', (open, dialect) => {
       async () => {
         // Its window is longer than a sign-in is recent.
         const { access_token: token } = await loginOf(email);
-        return t.ask('POST', '/me/email', { json: { email: freshEmail() }, token, peer: freshAddress() });
+        return t.ask('POST', '/me/email', { json: { email: newAddress() }, token, peer: newPeer() });
       },
     'account_changes: changes of profile, passkey names and keys together, apart from those of others':
       async ({ login, peer }) => {
-        const other = await loginOf(freshEmail());
+        const other = await loginOf(newAddress());
         const passkey = await addPasskey(t, login, newAuthenticator(t));
         const change = (path: string, { access_token: token }: Tokens, name: string) =>
           t.ask(path === '/keys' ? 'POST' : 'PATCH', path, { token, peer, json: { ...wantedKey, name } });
@@ -238,30 +230,29 @@ onBothDatabases('limits', (open, dialect) => {
   };
   test.each(Object.entries(counted))('quota of %s', async (name, make) => {
     const limit = name.split(':')[0] as RateLimitName;
-    await expectLimit(limit, await make({ email: freshEmail(), peer: freshAddress(), login: ada }));
+    await expectLimit(limit, await make({ email: newAddress(), peer: newPeer(), login: ada }));
   });
 
   test('the response to a first request says what is left', async () => {
-    const { headers } = await t.ask('POST', '/device', { peer: freshAddress() });
+    const { headers } = await t.ask('POST', '/device', { peer: newPeer() });
     expect(headers.get('RateLimit')).toBe('"device_authorizations";r=29;t=60');
     expect(headers.get('RateLimit-Policy')).toBe('"device_authorizations";q=30;w=60');
-    const { access_token: token } = await loginOf(freshEmail());
+    const { access_token: token } = await loginOf(newAddress());
     const change = await t.ask('PATCH', '/me', { token, json: { name: 'x' } });
     expect(change.headers.get('RateLimit')).toBe('"account_changes";r=59;t=60');
   });
 
   test('a refused mail and an invalid request count against no other limit', async () => {
-    const [email, peer] = [freshEmail(), freshAddress()];
+    const [email, peer] = [newAddress(), newPeer()];
     for (let index = 0; index < 40; index++)
       await t.ask('POST', '/magic_link', { json: { email: 'x' }, peer });
     for (let index = 0; index < 5; index++) await magicLink(email, peer);
     for (let index = 0; index < 40; index++) expect((await magicLink(email, peer)).status).toBe(429);
     // 15 more of the recipient's 20 per hour, and 25 more of the client's 30.
-    for (let index = 0; index < 15; index++)
-      expect((await magicLink(email, freshAddress())).status).toBe(202);
-    expectRefused(await magicLink(email, freshAddress()), 'mails_by_recipient');
-    for (let index = 0; index < 25; index++) expect((await magicLink(freshEmail(), peer)).status).toBe(202);
-    expectRefused(await magicLink(freshEmail(), peer), 'mails_by_client');
+    for (let index = 0; index < 15; index++) expect((await magicLink(email, newPeer())).status).toBe(202);
+    expectRefused(await magicLink(email, newPeer()), 'mails_by_recipient');
+    for (let index = 0; index < 25; index++) expect((await magicLink(newAddress(), peer)).status).toBe(202);
+    expectRefused(await magicLink(newAddress(), peer), 'mails_by_client');
   });
 });
 
