@@ -11,6 +11,7 @@ import {
   headed,
   newAddress,
   phone,
+  pressedEarly,
   signedIn,
   signInHere,
 } from '#support/people.ts';
@@ -104,12 +105,15 @@ test('a request that the service could not look at can be tried again on the pag
   await headed(page, 'Let Grafana use your Latchkey account?');
 });
 
-test('the request survives signing in, and the address that the program suggests is filled in', async () => {
+test('the request survives signing in, and the address that the program suggests is filled in, but not submitted by a key that is held since the page before', async () => {
   const email = newAddress();
   const page = await newPage(phone);
+  await page.keyboard.down('Enter');
   await open(page, of(application, { login_hint: email, state: 'ä/?&='.repeat(300) }));
   await page.getByText('A program is waiting for you to sign in').waitFor();
   expect(await page.getByLabel('Email address').inputValue()).toBe(email);
+  // A key that is still held repeats.
+  await page.keyboard.down('Enter');
   await signInHere(page, service.url, email);
   await headed(page, 'Let Grafana use your Latchkey account?');
   await page.getByText(`Signed in as ${email}`).waitFor();
@@ -153,6 +157,7 @@ test('an error goes to a service by itself, but at a click to the command line, 
     await open(page, request);
     await headed(page, "This request can't be approved");
     await page.getByText(says).waitFor();
+    await pressedEarly(page, 'Go back to the program');
     expect(program.received).toHaveLength(before);
     const clicked = program.next();
     await button(page, 'Go back to the program').click();
@@ -215,6 +220,7 @@ test('an application that sends people to sign out gets them back after they con
   await page.goto(`${service.url}/api/v1/auth/end_session?${query}`);
   await headed(page, 'Sign out of Latchkey?');
   await page.getByText(`Signed in as ${email}`).waitFor();
+  await pressedEarly(page, 'Sign out');
   expect(changes).toEqual([]);
   await button(page, 'Sign out').click();
   await page.waitForURL(`${redirect}?state=s`);

@@ -36,6 +36,7 @@ async function focusGoesTo(page: Page, expected: string): Promise<void> {
 /** Tabs to a button or link, activates it and checks where the focus goes, if this page stays. */
 async function press(page: Page, name: string, focus?: string, key = 'Enter'): Promise<void> {
   await tabTo(page, name);
+  await page.waitForFunction(() => document.activeElement?.ariaDisabled !== 'true');
   await page.keyboard.press(key);
   if (focus !== undefined) await focusGoesTo(page, focus);
 }

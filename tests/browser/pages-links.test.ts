@@ -16,6 +16,7 @@ import {
   newAddress,
   phone,
   pressed,
+  pressedEarly,
   requestEmail,
   signedIn,
   signInLink,
@@ -106,6 +107,7 @@ test('a sign-in link keeps its token through a reload, signs in once, says so af
   // The next page never loads, and the user reloads.
   await page.route('**/device', (route) => route.fulfill({ status: 204 }));
   changes.length = 0;
+  await pressedEarly(page, `Sign in as ${email}`);
   await button(page, `Sign in as ${email}`).dblclick();
   await page.getByText('Signed in.').waitFor();
   await page.reload();

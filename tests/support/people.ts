@@ -67,6 +67,13 @@ export const button = (page: Page, name: string) => page.getByRole('button', { n
 /** Clicks the button with exactly this name. */
 export const pressed = (page: Page, name: string) => button(page, name).click();
 
+/** Presses a button by keyboard in a window that does not have the focus, which only starts the time after which a press counts. */
+export async function pressedEarly(page: Page, name: string): Promise<void> {
+  await page.evaluate(() => window.dispatchEvent(new Event('blur')));
+  await button(page, name).press('Enter');
+  await button(page, name).and(page.locator('[aria-disabled=false]')).waitFor();
+}
+
 /** Waits for an error. */
 export const alerted = (page: Page, text: string) => page.getByRole('alert').getByText(text).waitFor();
 

@@ -243,14 +243,22 @@ function TrustFields({ issuer, claims }: KeyForm) {
   );
 }
 
+/** Takes the focus where a link filled in the form, so that Enter, perhaps still held from another page, does not submit it. */
+const FormHeading = ({ takesFocus }: { takesFocus: boolean }) => (
+  <h3 id="new-key-heading" ref={useFocus<HTMLHeadingElement>(takesFocus)} tabIndex={-1}>
+    {words.heading}
+  </h3>
+);
+
 export function NewKeyForm({ onCreated }: { onCreated: (key: CreatedKey) => void }) {
   const form = openedForm.value;
   if (form === undefined) return null;
   const { isSecretless } = form;
+  const isFilledIn = form.opened === requested;
   return (
     <section class="offer" aria-labelledby="new-key-heading">
-      <h3 id="new-key-heading">{words.heading}</h3>
-      {form.opened === requested ? <p>{words.requested}</p> : null}
+      <FormHeading takesFocus={isFilledIn} />
+      {isFilledIn ? <p>{words.requested}</p> : null}
       <ErrorMessage id="new-key-error" text={busy.error.value} />
       <Form onSubmit={() => create(form, onCreated)}>
         <TextField
@@ -260,7 +268,7 @@ export function NewKeyForm({ onCreated }: { onCreated: (key: CreatedKey) => void
           value={form.name}
           error={busy.errorOf('name')}
           errorId="new-key-error"
-          takesFocus
+          takesFocus={!isFilledIn}
           maxLength={fieldLimits.keyName}
         />
         <ScopeOptions {...form} />
@@ -279,6 +287,7 @@ export function NewKeyForm({ onCreated }: { onCreated: (key: CreatedKey) => void
         <Choice
           busy={busy}
           label={hasPasskeys() ? words.createByTouch : words.create}
+          isReviewed
           onCancel={() => {
             closeForm();
             focusAgain('create-key');

@@ -1,9 +1,7 @@
 import type { PendingDevice } from '@latchkey/contract/device';
 import { emptyScopes } from '@latchkey/contract/empty-scopes';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
-import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
 import { ConfirmDialog } from '../confirm/confirm.tsx';
 import { switchAccountPath } from '../next.ts';
 import { pageUser } from '../page-user.ts';
@@ -13,25 +11,7 @@ import type { Busy } from '../ui/busy.ts';
 import { Button, ErrorMessage, Heading, Icon } from '../ui/elements.tsx';
 import { deniedIcon, scopeIcon } from '../ui/icons.ts';
 import { HomeLink, Outcome } from '../ui/page.tsx';
-
-/** Shorter than anyone needs to read a question. */
-const minReviewMs = 500;
-
-/**
- * Guards the question shown now against clickjacking by double click: another site can open this page under the
- * pointer between the two clicks on its own window. The timer starts once the window has the focus.
- */
-function reviewTimer() {
-  const isReady = signal(false);
-  const start = () => {
-    setTimeout(() => {
-      isReady.value = true;
-    }, minReviewMs);
-  };
-  if (document.hasFocus()) start();
-  else window.addEventListener('focus', start, { once: true });
-  return { isReady, start };
-}
+import { ReviewedButton } from '../ui/reviewed-button.tsx';
 
 /** Who is signed in, with a way to sign in with another account. @param here the path to come back to */
 export const SignedInAs = ({ here }: { here: string }) => (
@@ -66,10 +46,6 @@ interface ReviewProps {
 
 /** The question whether a device or a program may use the account, with all that the answer depends on. */
 export function Review({ busy, canApprove = true, isTouched, decide, here, ...shown }: ReviewProps) {
-  const [{ isReady, start }] = useState(reviewTimer);
-  /** Keyboard activation (no clicks) is deliberate: the focus has to be moved to the button first. */
-  const approve = ({ detail: clicks }: MouseEvent) =>
-    isReady.value || clicks === 0 ? decide('approve') : start();
   return (
     <>
       <Heading key="review" takesFocus>
@@ -81,9 +57,9 @@ export function Review({ busy, canApprove = true, isTouched, decide, here, ...sh
         <ErrorMessage text={busy.error.value} />
         <div class="choice">
           {canApprove ? (
-            <Button id="approve" class="primary" busy={busy} aria-disabled={!isReady.value} onClick={approve}>
+            <ReviewedButton id="approve" class="primary" busy={busy} onClick={() => decide('approve')}>
               {isTouched ? texts.device.approveByTouch : texts.device.approve}
-            </Button>
+            </ReviewedButton>
           ) : null}
           <Button id="deny" busy={busy} onClick={() => decide('deny')}>
             {texts.device.deny}

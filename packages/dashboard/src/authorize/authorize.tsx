@@ -18,10 +18,11 @@ import { pageData } from '../page-data.ts';
 import { setPageUser } from '../page-user.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState, leave as leavePage } from '../ui/busy.ts';
-import { Button, Warning } from '../ui/elements.tsx';
+import { Warning } from '../ui/elements.tsx';
 import { Fact, Untrusted, UntrustedHint } from '../ui/facts.tsx';
 import { approvedIcon, cautionIcon } from '../ui/icons.ts';
 import { HomeLink, LoadingPage, mount, Outcome, Reason, Unanswerable, UnavailablePage } from '../ui/page.tsx';
+import { ReviewedButton } from '../ui/reviewed-button.tsx';
 
 type Decision = 'approve' | 'deny';
 
@@ -161,9 +162,9 @@ function Refused({ message, response, source }: Extract<Step, { at: 'refused' }>
   return (
     <Outcome tone="caution" icon={cautionIcon} heading={texts.authorize.refused}>
       <p>{fillParts(texts.authorize.refusedText, { host: <Program client={source.client} /> })}</p>
-      <Button id="go-back" class="primary wide-button" onClick={() => leave(response)}>
+      <ReviewedButton id="go-back" class="primary wide-button" onClick={() => leave(response)}>
         {host === null ? texts.authorize.goBackToProgram : fill(texts.authorize.goBack, { host })}
-      </Button>
+      </ReviewedButton>
       <Reason message={message} />
       <HomeLink />
     </Outcome>

@@ -12,6 +12,7 @@ import { closeLink, tokenFromLink } from '../ui/email-link-page.tsx';
 import { EmailField, Form } from '../ui/form.tsx';
 import { approvedIcon, browserIcon, emailIcon, linkIcon } from '../ui/icons.ts';
 import { LoadingPage, mount, Outcome } from '../ui/page.tsx';
+import { ReviewedButton } from '../ui/reviewed-button.tsx';
 import { start, type Used } from './link.ts';
 
 const busy = busyState();
@@ -45,13 +46,13 @@ function OneClickStep({ address }: { address: string }) {
       </div>
       <ErrorMessage text={error.value} />
       <Form onSubmit={() => signIn(address)}>
-        <Button class="primary" busy={busy}>
+        <ReviewedButton class="primary" busy={busy}>
           {busy.now.value ? (
             texts.common.busy
           ) : (
             <span>{fillParts(texts.magicLink.signInAs, { email: <bdi>{address}</bdi> })}</span>
           )}
-        </Button>
+        </ReviewedButton>
       </Form>
       <div class="links">
         <Button class="plain" busy={busy} onClick={askAddress}>

@@ -10,6 +10,7 @@ import { Button, ErrorMessage, Heading } from '../ui/elements.tsx';
 import { Form } from '../ui/form.tsx';
 import { approvedIcon } from '../ui/icons.ts';
 import { mount, Outcome, Unanswerable } from '../ui/page.tsx';
+import { ReviewedButton } from '../ui/reviewed-button.tsx';
 
 const page = pageData<SignOutPage>();
 /** No application sent the person here. */
@@ -42,9 +43,9 @@ const Question = ({ parameters }: { parameters: SignOutParameters }) => (
     <ErrorMessage text={error.value} />
     <Form onSubmit={() => signOut(parameters)}>
       <div class="choice">
-        <Button class="primary" busy={busy}>
+        <ReviewedButton class="primary" busy={busy}>
           {busy.label(texts.common.signOut)}
-        </Button>
+        </ReviewedButton>
         <Button busy={busy} onClick={() => location.assign(home)}>
           {texts.signOut.stay}
         </Button>

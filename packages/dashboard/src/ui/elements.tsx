@@ -46,7 +46,7 @@ export const Heading = ({ children, takesFocus = false }: HeadingProps) => (
   </h1>
 );
 
-interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'onClick' | 'type'> {
+export interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'onClick' | 'type'> {
   /** What it waits for. */
   readonly busy?: Pick<Busy, 'now'>;
   /** Without it, the button submits its form. */

@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { texts } from '../texts.ts';
 import type { Busy } from './busy.ts';
 import { Button, ErrorMessage, useFocus } from './elements.tsx';
+import { ReviewedButton } from './reviewed-button.tsx';
 
 /** A form submitted by script: Enter works, without native validation or navigation. */
 export function Form({ onSubmit, children }: { onSubmit: () => Promise<void>; children: ComponentChildren }) {
@@ -28,19 +29,24 @@ export interface ChoiceProps {
   /** What that button does; without it, it submits its form. */
   readonly onConfirm?: () => Promise<void>;
   readonly onCancel: () => void;
+  /** Whether a link can open the form, filled in. */
+  readonly isReviewed?: boolean;
 }
 
 /** Two buttons: one that submits a form, or removes something, and one that closes the form or the question. */
-export const Choice = ({ busy, label, onConfirm, onCancel }: ChoiceProps) => (
-  <div class="row">
-    <Button class={onConfirm ? 'danger' : 'primary'} busy={busy} onClick={onConfirm}>
-      {busy.label(label)}
-    </Button>
-    <Button busy={busy} onClick={onCancel}>
-      {texts.common.cancel}
-    </Button>
-  </div>
-);
+export function Choice({ busy, label, onConfirm, onCancel, isReviewed = false }: ChoiceProps) {
+  const Confirm = isReviewed ? ReviewedButton : Button;
+  return (
+    <div class="row">
+      <Confirm class={onConfirm ? 'danger' : 'primary'} busy={busy} onClick={onConfirm}>
+        {busy.label(label)}
+      </Confirm>
+      <Button busy={busy} onClick={onCancel}>
+        {texts.common.cancel}
+      </Button>
+    </div>
+  );
+}
 
 interface FieldProps {
   readonly id: string;

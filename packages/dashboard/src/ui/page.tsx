@@ -167,6 +167,16 @@ document.addEventListener(
   { capture: true },
 );
 
+// A key that is held down since the page before submits nothing here.
+document.addEventListener(
+  'keydown',
+  (event) => {
+    const isLine = event.target instanceof HTMLTextAreaElement;
+    if (event.repeat && event.key === 'Enter' && !isLine) event.preventDefault();
+  },
+  { capture: true },
+);
+
 /** A node as Preact creates it. `type` is null for a text, which is then all of `props`. */
 interface NewNode {
   type: VNode['type'] | null;
