@@ -248,13 +248,14 @@ test('tokens that services have for themselves are asked for every time', async 
 });
 
 describe('an answer that is under way', () => {
-  test('when something of its user comes is not kept, nor shared with later callers', async () => {
+  test('is shared with no one while the feed lags, and when something of its user comes neither kept nor shared with later callers', async () => {
     const rig = await keeping();
     rig.pass(2_001);
     const { promise: gate, resolve: open } = Promise.withResolvers<void>();
     rig.gate = gate;
     const early = rig.active();
-    await until(() => rig.asked === 3, 'the early request');
+    void rig.active();
+    await until(() => rig.asked === 4, 'two early requests');
     await rig.answer({ ...nothing, sets: { a: ended() } });
     await rig.answer(nothing);
     rig.gate = Promise.resolve();

@@ -8,15 +8,16 @@ import { createVerifier, type VerifierOptions } from './verify.ts';
 function open(options: Partial<VerifierOptions> = {}) {
   const active = new Map<string, { sub: string; exp: number; [member: string]: unknown }>();
   const introspected: string[] = [];
-  const service = { now: 1_000_000_000_000, failures: 0 };
+  const service = { now: 1_000_000_000_000, failures: 0, meanwhile: () => {} };
   const fetch = async (_: string, { headers, body }: RequestInit) => {
     const token = new URLSearchParams(String(body)).get('token') ?? '';
     introspected.push(token);
     if (new Headers(headers).get('Authorization') !== `Basic ${btoa('svc_a:secret')}`)
       return refuses('invalid_client', 401);
     if (service.failures-- > 0) return refuses('temporarily_unavailable', 503);
-    await turns(5);
     const found = active.get(token);
+    await turns(5);
+    service.meanwhile();
     return responds(
       found ? { active: true, token_type: 'Bearer', sid: 'ses_a', iat: 0, ...found } : { active: false },
     );
@@ -37,11 +38,13 @@ function open(options: Partial<VerifierOptions> = {}) {
 
 const server = 'https://login.example';
 
-test('an active token identifies its user, and the result is cached for 5 s but not beyond its expiry', async () => {
-  const { active, introspected, ...verifier } = open();
+test('an active token identifies its user, and the result is cached for 5 s from its request on, but not beyond its expiry', async () => {
+  const { active, introspected, service, ...verifier } = open();
   active.set('lk_at_long', { sub: 'usr_a', exp: verifier.exp(600) });
-  active.set('lk_at_short', { sub: 'usr_a', exp: verifier.exp(2) });
+  service.meanwhile = () => verifier.pass(2);
   expect(await verifier.verify('lk_at_long')).toMatchObject({ active: true, sub: 'usr_a', sid: 'ses_a' });
+  service.meanwhile = () => {};
+  active.set('lk_at_short', { sub: 'usr_a', exp: verifier.exp(2) });
   await verifier.verify('lk_at_short');
   verifier.pass(1.9);
   await verifier.verify('lk_at_short');
@@ -51,12 +54,29 @@ test('an active token identifies its user, and the result is cached for 5 s but 
   verifier.pass(0.2);
   expect(await verifier.verify('lk_at_short')).toEqual({ active: false });
   expect(await verifier.verify('lk_at_long')).toMatchObject({ active: true });
-  verifier.pass(3);
+  verifier.pass(0.9);
   expect(await verifier.verify('lk_at_long')).toEqual({ active: false });
 });
 
+test.each([0, 5])(
+  'calls for one token share no request that began %i s ago or before',
+  async (cacheSeconds) => {
+    const { active, introspected, service, ...verifier } = open({ cacheSeconds });
+    active.set('lk_at_a', { sub: 'usr_a', exp: verifier.exp(600) });
+    const { promise, resolve } = Promise.withResolvers<unknown>();
+    service.meanwhile = () => {
+      service.meanwhile = () => {};
+      active.clear();
+      verifier.pass(cacheSeconds);
+      resolve(verifier.verify('lk_at_a'));
+    };
+    expect((await verifier.verify('lk_at_a')).active).toBe(true);
+    expect([await promise, introspected.length]).toEqual([{ active: false }, 2]);
+  },
+);
+
 test('concurrent calls for one token share a request, and one can be aborted alone', async () => {
-  const { active, introspected, ...verifier } = open({ cacheSeconds: 0 });
+  const { active, introspected, ...verifier } = open();
   active.set('lk_at_a', { sub: 'usr_a', exp: verifier.exp(600) });
   const leaving = new AbortController();
   const left = codeOf(verifier.verify('lk_at_a', { signal: leaving.signal }));
@@ -65,8 +85,6 @@ test('concurrent calls for one token share a request, and one can be aborted alo
   expect(await left).toBe('aborted');
   for (const answer of await Promise.all(stayed)) expect(answer.active).toBe(true);
   expect(introspected).toHaveLength(1);
-  await verifier.verify('lk_at_a');
-  expect(introspected).toHaveLength(2);
 });
 
 test('a failure is thrown and not cached; a wrong service key is invalid_client', async () => {

@@ -7,7 +7,7 @@ import { readMetadata, requireOwnIssuer } from './own-address.ts';
 import { authorizationOf } from './service-key.ts';
 import type { Fetch } from './transport.ts';
 import { Feed } from './verify/feed-reader.ts';
-import { isShareable, KeptAnswers, type Question } from './verify/kept-answers.ts';
+import { isUntouched, KeptAnswers, type Question } from './verify/kept-answers.ts';
 import { hashOf } from './verify/token-hash.ts';
 
 export interface VerifierOptions {
@@ -60,8 +60,8 @@ export interface VerifierMetrics {
 /** For services that accept Latchkey's access tokens and keys: tells whether one is active and whose it is. */
 export interface Verifier {
   /**
-   * Introspects the access token or key, unless a result is cached. Concurrent calls for one token share a request. A
-   * failure is thrown and not cached: treat it as "not verified".
+   * Introspects the access token or key, unless a result is cached. Concurrent calls for one token share a request, if it began no longer
+   * ago than a result may be cached. A failure is thrown and not cached: treat it as "not verified".
    * @throws {LatchkeyError} `invalid_client` for a wrong service key; `unreachable`, `timeout` and the like
    */
   verify(accessToken: string, options?: { readonly signal?: AbortSignal }): Promise<Verification>;
@@ -119,6 +119,11 @@ export function createVerifier(options: VerifierOptions): Verifier {
 
   /** Whether results are cached for some seconds: with a feed only if the service may not read it. */
   const isTimed = () => feed === undefined || feed.state === 'refused';
+  const isFresh = () => feed?.isFresh ?? false;
+
+  /** Whether a later caller may have the answer of a question that is under way: not if a kept one would be too old by now. */
+  const isShareable = (question: Question): boolean =>
+    isTimed() ? kept.ageMs(question) < cacheSeconds * 1000 : isFresh() && isUntouched(question);
 
   const ask = (token: string, key: string): Pending => {
     asked++;
@@ -144,7 +149,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
       if (!/^lk_a[tk]_[\w-]+$/.test(accessToken) || accessToken.length > maxTokenLength) return inactive;
       feed?.use();
       const key = await hashOf(accessToken);
-      const known = isTimed() || feed?.isFresh ? kept.get(key) : undefined;
+      const known = isTimed() || isFresh() ? kept.get(key) : undefined;
       if (known) {
         reused++;
         return known;

@@ -15,6 +15,8 @@ interface KeptAnswer {
 
 /** A question that is under way. */
 export interface Question {
+  /** By the machine's clock, and by the monotonic one. */
+  readonly askedAt: { readonly clock: number; readonly monotonic: number };
   /** The users of the events that came meanwhile. */
   readonly touchedUsers: Set<string>;
   /** Events may have been missed meanwhile. */
@@ -24,7 +26,7 @@ export interface Question {
 }
 
 /** Whether nothing is known to have happened since the question was asked, so that later callers may use its answer. */
-export const isShareable = ({ touchedUsers, hasGap }: Question): boolean =>
+export const isUntouched = ({ touchedUsers, hasGap }: Question): boolean =>
   touchedUsers.size === 0 && !hasGap;
 
 interface KeptOptions {
@@ -72,27 +74,37 @@ export class KeptAnswers {
 
   /** Call it before introspecting a token. */
   ask(isFollowed: boolean): Question {
-    const question = { touchedUsers: new Set<string>(), hasGap: false, isFollowed };
+    const { clock, monotonic } = this.#options;
+    const askedAt = { clock: clock.now(), monotonic: monotonic() };
+    const question = { askedAt, touchedUsers: new Set<string>(), hasGap: false, isFollowed };
     this.#questions.add(question);
     return question;
   }
 
-  /** Keeps the answer for some seconds; without them if the feed will tell of its end, and nothing happened to its user meanwhile. */
+  ageMs({ askedAt }: Question): number {
+    const { clock, monotonic } = this.#options;
+    return Math.max(monotonic() - askedAt.monotonic, clock.now() - askedAt.clock);
+  }
+
+  /**
+   * Keeps the answer for some seconds from its question on; without them if the feed will tell of its end, and nothing happened to
+   * its user meanwhile.
+   */
   settle(question: Question, key: string, answer: Verification | undefined, seconds?: number): void {
     this.#questions.delete(question);
     const earlier = this.#answers.get(key);
     if (answer && earlier) this.#remove(key, earlier);
     if (!answer || (seconds === undefined && !isFollowed(question, answer))) return;
-    const { clock, monotonic, maxEntries } = this.#options;
-    const now = clock.now();
-    const left = answer.active ? answer.exp * 1000 - now : Number.POSITIVE_INFINITY;
+    const { clock, monotonic } = question.askedAt;
+    const left = answer.active ? answer.exp * 1000 - clock : Number.POSITIVE_INFINITY;
     const lasts = Math.min(left, seconds === undefined ? maxAgeMs : seconds * 1000);
     if (lasts <= 0) return;
-    const from = seconds === undefined ? Number.NEGATIVE_INFINITY : now;
-    this.#answers.set(key, { answer, from, until: now + lasts, monotonicUntil: monotonic() + lasts });
+    const from = seconds === undefined ? Number.NEGATIVE_INFINITY : clock;
+    this.#answers.set(key, { answer, from, until: clock + lasts, monotonicUntil: monotonic + lasts });
     if (answer.active) this.#byUser.set(answer.sub, (this.#byUser.get(answer.sub) ?? new Set()).add(key));
     if (seconds === undefined) this.#kept++;
-    const oldest = this.#answers.size > maxEntries ? this.#answers.entries().next().value : undefined;
+    const isFull = this.#answers.size > this.#options.maxEntries;
+    const oldest = isFull ? this.#answers.entries().next().value : undefined;
     if (oldest) this.#remove(...oldest);
   }
 
