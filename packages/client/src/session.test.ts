@@ -7,6 +7,7 @@ import { setDisabled } from '../../server/src/identity/account/account.ts';
 import { createApi } from './api.ts';
 import { credentialStore, expireAccessToken, type Storage, tokenMembers } from './credentials.ts';
 import { LatchkeyError } from './errors.ts';
+import { earlyEffort } from './refresh.ts';
 import { freshness, openSession } from './session.ts';
 import { memoryStorage } from './storage/memory-storage.ts';
 
@@ -347,18 +348,28 @@ test('a login stored at the moment of removal is not removed', async () => {
   expect((await service.ask('GET', '/me', { token })).status).toBe(200);
 });
 
-test('a token that still works is returned when its early refresh fails for any reason', async () => {
-  for (const fail of [
-    { write: () => Promise.reject(new LatchkeyError('store_failed', 'read-only')) },
-    { lock: () => Promise.reject(new LatchkeyError('lock_timeout', 'busy')) },
-  ] satisfies Partial<Storage>[]) {
+test('a token that still works is returned when its early refresh fails for any reason, and one that was rejected does not wait for that refresh', async () => {
+  for (const [ofRejected, fail] of [
+    ['store_failed', () => ({ write: () => Promise.reject(new LatchkeyError('store_failed', 'read-only')) })],
+    [
+      'no error',
+      ({ lock }) => ({
+        lock: (name, work, options) =>
+          options?.timeoutMs === earlyEffort.lockMs
+            ? Promise.reject(new LatchkeyError('lock_timeout', 'busy'))
+            : lock(name, work, options),
+      }),
+    ],
+  ] satisfies [string, (storage: Storage) => Partial<Storage>][]) {
     const storage = memoryStorage();
     const { store } = await loggedIn(service, storage);
     const { access_token } = await storedSession(store);
     service.pass(14_300);
-    const broken = credentialStore({ ...storage, ...fail }, store.server);
+    const broken = credentialStore({ ...storage, ...fail(storage) }, store.server);
     const session = openSession({ api: service.api, store: broken, clock: clockOf(service) });
-    expect(await session.accessToken()).toBe(access_token);
+    const early = session.accessToken();
+    expect(await codeOf(session.renew(access_token))).toBe(ofRejected);
+    expect(await early).toBe(access_token);
   }
 });
 

@@ -1,16 +1,10 @@
 import { type AnswerWithHeaders, type Api, type CallInput, requireEncrypted } from './api.ts';
-import { aborted, type Clock, systemClock, unlessAborted } from './clock.ts';
+import { type Clock, systemClock, unlessAborted } from './clock.ts';
 import type { CredentialStore, StoredLogin, StoredSession } from './credentials.ts';
 import { hasCode } from './errors.ts';
 import type { Answer, OperationId } from './operations.ts';
-import {
-  type Effort,
-  earlyEffort,
-  fullEffort,
-  type RefreshContext,
-  renewLogin,
-  requireStoredLogin,
-} from './refresh.ts';
+import { type Effort, earlyEffort, fullEffort, renewLogin, requireStoredLogin } from './refresh.ts';
+import { sharedWork } from './shared-work.ts';
 import { within } from './transport.ts';
 
 export interface SessionOptions extends CallOptions {
@@ -95,7 +89,12 @@ export function freshness(stored: StoredSession, now: number): 'fresh' | 'due' |
  * const me = await session.call('getProfile');
  */
 export function openSession({ api, store, clock = systemClock, ...callOptions }: SessionOptions): Session {
-  const renewLoginOnce = sharedRenewals({ api, store, clock });
+  const renewal = (effort: Effort) =>
+    sharedWork<StoredLogin>((rejected, signal) =>
+      renewLogin({ api, store, clock }, rejected, effort, signal),
+    );
+  /** Apart, because a caller that needs a token must not fail with one that could do without. */
+  const [renewEarly, renewFully] = [renewal(earlyEffort), renewal(fullEffort)];
   /** The login whose token was sent last. */
   let sent: StoredSession | undefined;
 
@@ -105,9 +104,9 @@ export function openSession({ api, store, clock = systemClock, ...callOptions }:
     sent = stored;
     const state = freshness(stored, clock.now());
     if (state === 'fresh') return stored.access_token;
-    const effort = state === 'due' ? earlyEffort : fullEffort;
+    const renewOnce = state === 'due' ? renewEarly : renewFully;
     try {
-      return (await renewLoginOnce(stored.access_token, effort, signal)).access_token;
+      return (await renewOnce(stored.access_token, signal)).access_token;
     } catch (error) {
       const isFinal = hasCode(error, 'aborted', 'not_logged_in', 'login_over', 'account_disabled');
       if (state === 'expired' || isFinal) throw error;
@@ -116,7 +115,7 @@ export function openSession({ api, store, clock = systemClock, ...callOptions }:
   };
 
   const renew: Session['renew'] = async (rejectedAccessToken, { signal } = {}) =>
-    (await renewLoginOnce(rejectedAccessToken, fullEffort, signal)).access_token;
+    (await renewFully(rejectedAccessToken, signal)).access_token;
 
   /** Corrects the stored expiry if this machine's clock has been set, or stood still, since it was stored. */
   const correctExpiry = async (): Promise<void> => {
@@ -155,39 +154,6 @@ export function openSession({ api, store, clock = systemClock, ...callOptions }:
       }
       await removeStoredLogin(store, ending, signal);
     },
-  };
-}
-
-/** One refresh and the number of callers that wait for it. */
-interface SharedRenewal {
-  readonly renewed: Promise<StoredLogin>;
-  readonly controller: AbortController;
-  waiting: number;
-}
-
-/** `renewLogin`, once for all concurrent callers. It is aborted when the last caller leaves. */
-function sharedRenewals(context: RefreshContext) {
-  const renewals = new Map<string /* rejected access token */, SharedRenewal>();
-
-  return async (rejected: string, effort: Effort, signal: AbortSignal | undefined): Promise<StoredLogin> => {
-    if (signal?.aborted) throw aborted(signal);
-    let renewal = renewals.get(rejected);
-    if (!renewal) {
-      const controller = new AbortController();
-      const renewed = renewLogin(context, rejected, effort, controller.signal);
-      renewal = { renewed, controller, waiting: 0 };
-      renewals.set(rejected, renewal);
-    }
-    renewal.waiting++;
-    try {
-      return await unlessAborted(renewal.renewed, signal);
-    } finally {
-      renewal.waiting--;
-      if (renewal.waiting === 0) {
-        renewals.delete(rejected);
-        renewal.controller.abort();
-      }
-    }
   };
 }
 
