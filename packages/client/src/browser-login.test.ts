@@ -242,17 +242,31 @@ describe('the page on which it ends', () => {
   });
 });
 
-test('lost responses to the code are requested again with the same key', async () => {
-  answers = [() => Promise.reject(new Error('lost')), () => refuses('temporarily_unavailable', 503)];
-  // Five minutes never end; short waits end at once.
-  const sleep = (ms: number) => (ms < 60_000 ? Promise.resolve() : new Promise<void>(() => {}));
-  const login = await start({ clock: { now: () => 0, sleep } });
-  const waiting = login.tokens();
-  await comeBack(login);
-  expect((await waiting).access_token).toBe('lk_at_1');
-  expect(sent).toHaveLength(3);
-  expect(new Set(sent.map(({ key, form }) => `${key} ${form}`)).size).toBe(1);
-});
+test.each([
+  [24, 'lk_at_1'],
+  [25, 'temporarily_unavailable'],
+])(
+  'lost responses to the code are requested again with the same key, but not after 50 s: twice %i s later',
+  async (seconds, expected) => {
+    const busy = () => refuses('temporarily_unavailable', 503, { 'Retry-After': String(seconds) });
+    answers = [() => Promise.reject(new Error('lost')), busy, busy];
+    let now = 0;
+    // Five minutes never end; short waits end at once.
+    const sleep = async (ms: number) => {
+      if (ms > 60_000) await new Promise(() => {});
+      now += ms;
+    };
+    const login = await start({ clock: { now: () => now, sleep } });
+    const waiting = login.tokens().then(
+      ({ access_token }) => access_token,
+      (error) => error.code,
+    );
+    await comeBack(login);
+    expect(await waiting).toBe(expected);
+    expect(sent).toHaveLength(seconds === 24 ? 4 : 3);
+    expect(new Set(sent.map(({ key, form }) => `${key} ${form}`)).size).toBe(1);
+  },
+);
 
 test('it ends after five minutes', async () => {
   const waits: number[] = [];

@@ -42,8 +42,10 @@ const clientId = 'latchkey-cli';
 const lifetimeSeconds = 300;
 /** Gives 43 characters, the fewest that RFC 7636 allows. */
 const secretBytes = 32;
-/** Within the 60 s for which the service repeats its response. The code has expired after a longer pause. */
-const retries = { pausesMs: [500, 1_000, 2_000, 4_000], maxPauseMs: 30_000 };
+/** Of each try. */
+const redeemTimeoutMs = 10_000;
+/** Every try ends within the 60 s for which the service repeats its response: a later one would count as a theft of the code. */
+const retries = { pausesMs: [500, 1_000, 2_000, 4_000], maxPauseMs: 30_000, lastTryMs: 50_000 };
 
 /**
  * Starts a login in a browser on this machine: open its address, then wait for its tokens. No code passes through the person's hands, so
@@ -178,7 +180,11 @@ function redeem(
     }),
   };
   return withRetries(retries, clock, undefined, async () => {
-    const { body } = await api.send(operations.issueToken.path, init);
+    const { body } = await api.send(
+      operations.issueToken.path,
+      init,
+      Math.min(api.timeoutMs, redeemTimeoutMs),
+    );
     return checkedAnswer(body, isTokenSet, 'The response contains no tokens.');
   });
 }

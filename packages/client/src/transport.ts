@@ -53,15 +53,18 @@ export interface Retries {
   readonly pausesMs: readonly number[];
   /** A longer `Retry-After` is left to the caller. */
   readonly maxPauseMs: number;
+  /** No try begins later than this after the first. Default: any time. */
+  readonly lastTryMs?: number;
 }
 
 /** The result of the first try that succeeds, or the error of the last. */
 export async function withRetries<T>(
-  { pausesMs, maxPauseMs }: Retries,
+  { pausesMs, maxPauseMs, lastTryMs = Number.POSITIVE_INFINITY }: Retries,
   clock: Clock,
   signal: AbortSignal | undefined,
   attempt: (tries: number) => Promise<T>,
 ): Promise<T> {
+  const startedAt = clock.now();
   for (let tries = 0; ; tries++) {
     try {
       return await attempt(tries);
@@ -71,6 +74,8 @@ export async function withRetries<T>(
       const ms = Math.max(pause, (error.retryAfterSeconds ?? 0) * 1000);
       if (ms > maxPauseMs) throw error;
       await clock.sleep(ms, signal);
+      // The machine may have slept, too.
+      if (clock.now() - startedAt > lastTryMs) throw error;
     }
   }
 }
