@@ -50,7 +50,7 @@ export interface Guard {
    * - 503 `temporarily_unavailable` if Latchkey cannot be asked
    *
    * Each has a `WWW-Authenticate` or `Retry-After` header and Latchkey's error object as its body. A preflight, which never
-   * has a token, is answered with 204 and without headers that allow anything; `requireCaller` passes it on.
+   * has a token, is answered with 204 and without headers that allow anything; middleware (Express, Fastify, Hono) passes it on instead.
    * @see RFC 6750 section 3, RFC 9470 section 3
    */
   (request: GuardedRequest, requirements?: Requirements): Promise<Caller | Response>;
