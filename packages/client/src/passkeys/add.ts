@@ -1,8 +1,8 @@
 import type { Passkey } from '@latchkey/contract/passkeys';
 import type { Api } from '../api.ts';
-import { hasCode, LatchkeyError } from '../errors.ts';
+import { LatchkeyError } from '../errors.ts';
 import { makeCredential } from './ceremony.ts';
-import { inTurn, rememberIdentity, signalAccount, signalUnknown } from './signal.ts';
+import { inTurn, signalAccount, signalUnknown } from './signal.ts';
 
 interface AddOptions {
   /** The name of a passkey whose authenticator does not say what it is. Default: `Passkey`. */
@@ -20,7 +20,6 @@ export const addPasskey = (api: Api, options: AddOptions = {}): Promise<Passkey>
 
 async function create(api: Api, { fallbackName: name }: AddOptions): Promise<Passkey> {
   const options = await api.call('startPasskeyRegistration');
-  rememberIdentity(options);
   const made = await makeCredential(options);
   const body = name !== undefined && isAnonymous(made.response.attestationObject) ? { ...made, name } : made;
   try {
@@ -28,9 +27,9 @@ async function create(api: Api, { fallbackName: name }: AddOptions): Promise<Pas
     await signalAccount(api);
     return added;
   } catch (error) {
-    // The passkey that the browser has just created is useless. Unless the response was lost: then nothing is signalled.
+    // The passkey that the browser has just created is useless, unless no response of the service says so.
     if (isRefused(error)) await signalUnknown(options.rp.id, body.id);
-    else if (!hasCode(error, 'unreachable', 'timeout', 'not_latchkey')) await signalAccount(api, body.id);
+    else if (isAnswered(error)) await signalAccount(api, { id: body.id, userId: options.user.id });
     throw error;
   }
 }
@@ -42,9 +41,10 @@ function isAnonymous(attestationObject: string): boolean {
   return aaguid === '\0'.repeat(16);
 }
 
+/** Whether this is a response of the service itself: a proxy may send its own after the service has registered the passkey. */
+const isAnswered = (error: unknown): error is LatchkeyError =>
+  error instanceof LatchkeyError && error.requestId !== undefined;
+
 /** Whether the service certainly did not register the passkey. With `conflict`, an earlier attempt may have. */
 const isRefused = (error: unknown): boolean =>
-  error instanceof LatchkeyError &&
-  error.status !== undefined &&
-  error.status < 500 &&
-  error.code !== 'conflict';
+  isAnswered(error) && Number(error.status) < 500 && error.code !== 'conflict';

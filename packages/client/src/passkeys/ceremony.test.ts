@@ -1,5 +1,8 @@
 import { expect, test } from 'bun:test';
+import { closeAtTestEnd } from '#support/cleanup.ts';
+import type { Api } from '../api.ts';
 import { authenticationOf, failureOf, inJson, type Received, registrationOf } from './ceremony.ts';
+import { signalAccount } from './signal.ts';
 
 const named = (name: string) => new DOMException('', name);
 
@@ -51,4 +54,19 @@ test.each<[string, object]>([
 test('a credential without bytes and without JSON is a failure', () => {
   const credential = { id: text, response: {}, toJSON: withoutJson } as Received;
   expect(() => inJson(registrationOf, credential)).toThrow('The browser created or used no passkey.');
+});
+
+test('the passkeys that are signalled are those of the user who is signalled, who may be another each time', async () => {
+  const signalled: object[] = [];
+  const signalAllAcceptedCredentials = async (sent: object) => void signalled.push(sent);
+  const globals = { window: globalThis, PublicKeyCredential: { signalAllAcceptedCredentials } };
+  for (const [name, value] of Object.entries(globals)) {
+    Reflect.set(globalThis, name, value);
+    closeAtTestEnd(async () => void Reflect.deleteProperty(globalThis, name));
+  }
+  for (const id of ['a', 'b']) {
+    const call = async () => ({ rp: { id: 'rp' }, user: { id }, excludeCredentials: [{ id }] });
+    await signalAccount({ call } as unknown as Api);
+    expect(signalled.pop()).toEqual({ rpId: 'rp', userId: id, allAcceptedCredentialIds: [id] });
+  }
 });

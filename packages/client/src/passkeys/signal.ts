@@ -1,4 +1,3 @@
-import type { CreationOptions } from '@latchkey/contract/passkeys';
 import type { Api } from '../api.ts';
 
 // Keeps the browser's password managers in sync with the service, so that they do not offer removed passkeys. Every
@@ -18,14 +17,6 @@ export async function signalUnknown(rpId: string, credentialId: string): Promise
     .catch(() => {});
 }
 
-type Identity = Pick<CreationOptions, 'rp' | 'user'>;
-let identity: Identity | undefined;
-
-/** Keeps the user handle, which only the creation options contain and account-wide signals need. @internal */
-export function rememberIdentity({ rp, user }: Identity): void {
-  identity = { rp, user };
-}
-
 /**
  * Runs one at a time across all tabs: signalling a list that was fetched before a new passkey was registered would
  * make password managers delete the new one. Without a secure context there are neither passkeys nor locks.
@@ -37,31 +28,32 @@ export const inTurn = <T>(work: () => Promise<T>): Promise<T> =>
     ? (navigator.locks.request('latchkey.passkeys', () => work()) as Promise<T>)
     : work();
 
+/** A passkey whose registration failed, with the user handle that it was made for. */
+interface Refused {
+  readonly id: string;
+  readonly userId: string;
+}
+
 /**
- * Signals the account's passkeys and name. Requests creation options if none have been seen yet, which requires a
- * recent sign-in. Call it only within `inTurn`.
- * @param refused a passkey whose registration failed: signalled as unknown unless the account has it after all
+ * Signals the account's passkeys and name. Requires a recent sign-in. Call it only within `inTurn`.
+ * @param refused is signalled as unknown unless the account has it after all
  * @example
  * await inTurn(() => signalAccount(api));
  */
-export async function signalAccount(api: Api, refused?: string): Promise<void> {
+export async function signalAccount(api: Api, refused?: Refused): Promise<void> {
   const browser = signals();
   // Browsers have all of the methods or none.
   if (!browser.signalAllAcceptedCredentials) return;
-  if (identity === undefined) {
-    const options = await api.call('startPasskeyRegistration').catch(() => undefined);
-    if (!options) return;
-    identity = options;
-  }
-  const { rp, user } = identity;
+  // The passkeys and the user come in one response: another user may sign in at any time, and must not lose their own by it.
+  const options = await api.call('startPasskeyRegistration').catch(() => undefined);
+  if (!options) return;
+  const { rp, user, excludeCredentials } = options;
   const account = { rpId: rp.id, userId: user.id };
   const details = { ...account, name: user.name, displayName: user.displayName };
   await browser.signalCurrentUserDetails?.(details).catch(() => {});
-  const list = await api.call('listPasskeys').catch(() => undefined);
-  if (!list) return;
-  const allAcceptedCredentialIds = list.passkeys.map(({ credential_id }) => credential_id);
-  if (refused !== undefined && !allAcceptedCredentialIds.includes(refused)) {
-    await signalUnknown(rp.id, refused);
+  const allAcceptedCredentialIds = excludeCredentials.map(({ id }) => id);
+  if (refused?.userId === user.id && !allAcceptedCredentialIds.includes(refused.id)) {
+    await signalUnknown(rp.id, refused.id);
   }
   await browser.signalAllAcceptedCredentials({ ...account, allAcceptedCredentialIds }).catch(() => {});
 }
