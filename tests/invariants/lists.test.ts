@@ -8,6 +8,7 @@ import { outcome } from '#support/account.ts';
 import { linkFor } from '#support/account-scene.ts';
 import { onBothDatabases, type Tokens } from '#support/app.ts';
 import { createdKey } from '#support/keys.ts';
+import { startedRun } from '#support/runs.ts';
 import { addMember, createOrganization } from '#support/services.ts';
 import { shared } from '#support/shared.ts';
 import { findAccountByEmail } from '../../packages/server/src/identity/account/account.ts';
@@ -60,6 +61,7 @@ onBothDatabases('a list that comes in pages', (open) => {
       const person = n % 5 === 0 ? bob : ada;
       await signIn(n % 5 === 0 ? 'bob@example.com' : 'ada@example.com');
       if (n % 2) await createdKey(app, person);
+      else await startedRun(app, person.access_token, { scope: 'profile' });
       const { userId } = await signIn(`person-${n}@example.com`);
       await addMember(app.ctx, person.team, userId, 'member');
       await createOrganization(app.ctx, `org-${n}`, 'Organization');

@@ -114,7 +114,7 @@ export const sweepsOf = (ctx: Context): Sweeps => ({
     },
     sweepSessions,
   ),
-  runs: sweepAfter({ before: dayMs }, sweepRuns),
+  runs: sweepAfter({ before: clockDifferenceMs }, sweepRuns),
   'service tokens': sweepAfter({ before: hourMs }, sweepServiceTokens),
   'device authorizations': sweepAfter({ before: hourMs }, sweepAuthorizations),
   'authorization codes': sweepAfter({ before: hourMs }, sweepCodes),

@@ -1,4 +1,4 @@
-import type { Session } from '@latchkey/contract/sessions';
+import { loginKinds, type Session, sessionKinds } from '@latchkey/contract/sessions';
 import {
   type AliasableExpression,
   type Expression,
@@ -181,6 +181,9 @@ export const findActiveKey = statement<{ id: string; now: number }>()((db, p, di
     .where(isActive(p.now, dialect)),
 );
 
+/** What has a path is a run. Its index has the same condition. */
+const isRun = (e: ExpressionBuilder<Tables, 'sessions'>) => e('path', 'is not', null);
+
 /** The epoch of the session's account, null while the account is disabled. */
 const userEpoch = (e: ExpressionBuilder<Tables, 'sessions'>) =>
   e
@@ -225,22 +228,32 @@ export const findSession = lookup((db, p, dialect) =>
     .where('id', '=', p.id),
 );
 
-/** The active sessions of a user from a position in the list on, newest first. */
-export const listSessions = statement<{ user_id: string; now: number } & PlaceInList>()((db, p, dialect) =>
-  db
-    .selectFrom('sessions')
-    .selectAll()
-    .where('user_id', '=', p.user_id)
-    .where('kind', 'in', ['browser', 'device', 'app', 'run'])
-    .$narrowType<{ kind: Session['kind']; method: Session['method'] }>()
-    .where(isActive(p.now, dialect))
-    // Where reading the index starts: databases do not find it in the next condition.
-    .where('created_at', '<=', p.from_time)
-    .where((e) => e.or([e('created_at', '<', p.from_time), e('id', '<', p.from_id)]))
+/**
+ * The active sessions of a user from a position in the list on, newest first: the first of each kind, merged,
+ * so that many of one kind, ended or not, delay no list of the others.
+ */
+export const listSessions = statement<{ user_id: string; now: number } & PlaceInList>()((db, p, dialect) => {
+  const firstOf = (kind: Session['kind']) =>
+    db
+      .selectFrom('sessions')
+      .selectAll()
+      .where('user_id', '=', p.user_id)
+      .where((e) => (kind === 'run' ? isRun(e) : e('kind', '=', kind)))
+      .$narrowType<{ kind: Session['kind']; method: Session['method'] }>()
+      .where(isActive(p.now, dialect))
+      // Where reading the index starts: databases do not find it in the next condition.
+      .where('created_at', '<=', p.from_time)
+      .where((e) => e.or([e('created_at', '<', p.from_time), e('id', '<', p.from_id)]))
+      .orderBy('created_at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(p.limit);
+  return sessionKinds
+    .map((kind) => db.selectFrom(firstOf(kind).as('first')).selectAll())
+    .reduce((all, first) => all.unionAll(first))
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
-    .limit(p.limit),
-);
+    .limit(p.limit);
+});
 
 export const findUnrevokedSession = statement<{ user_id: string }>()((db, p) =>
   db.selectFrom('sessions').select('id').where('user_id', '=', p.user_id).where(isUnrevoked()).limit(1),
@@ -275,38 +288,49 @@ export const endSession = statement<{
     .returning(endedColumns),
 );
 
+/** All sign-ins and keys of a user, and its runs. Apart, because databases pass over ended runs only so. */
+const ofUser = (db: Kysely<Tables>, p: Slots<{ user_id: string }>) => {
+  const sessions = db.selectFrom('sessions').where('user_id', '=', p.user_id);
+  return { others: sessions.where('kind', 'in', [...loginKinds, 'key']), runs: sessions.where(isRun) };
+};
+
 /** The active sessions, keys and runs of a user, newest first. */
-export const listActive = statement<{ user_id: string; now: number }>()((db, p, dialect) =>
-  db
-    .selectFrom('sessions')
-    .select(['id', 'kind', 'client_name', 'device_name', 'within_session_id'])
-    .where('user_id', '=', p.user_id)
-    .where(isActive(p.now, dialect))
-    .orderBy('ordinal', 'desc'),
-);
+export const listActive = statement<{ user_id: string; now: number }>()((db, p, dialect) => {
+  const { others, runs } = ofUser(db, p);
+  const columns = ['id', 'kind', 'client_name', 'device_name', 'within_session_id', 'ordinal'] as const;
+  const active = isActive(p.now, dialect);
+  return others
+    .select(columns)
+    .where(active)
+    .unionAll(runs.select(columns).where(active))
+    .orderBy('ordinal', 'desc');
+});
 
 /**
  * Ends everything that began at this ordinal or later, and every session that came by one of these passkeys,
- * whatever its status, and distrusts them like stolen ones. The account must be locked.
+ * whatever its status, and distrusts them like stolen ones. Leaves out runs that ended before `ended_before`, of
+ * which there can be many. The account must be locked.
  */
 export const disownSessions = statement<{
   user_id: string;
   since: number;
   passkey_ids: string;
   now: number;
-}>()((db, p, dialect) =>
-  db
+  ended_before: number;
+}>()((db, p, dialect) => {
+  const { others, runs } = ofUser(db, p);
+  return db
     .updateTable('sessions')
     .set((e) => ({
       revoked_at: sql<number>`coalesce(${e.ref('revoked_at')}, cast(${p.now} as bigint))`,
       idle_expires_at: sql<number>`case when ${e.ref('idle_expires_at')} < ${p.now} then ${e.ref('idle_expires_at')} else ${p.now} end`,
       distrusted_as: 'disowned' as const,
     }))
-    .where('user_id', '=', p.user_id)
+    .where('id', 'in', others.select('id').unionAll(runs.select('id').where(isRunOpen(p.ended_before))))
     .where((e) =>
       e.or([e('ordinal', '>=', p.since), e('passkey_id', 'in', textsOf(p.passkey_ids, dialect))]),
-    ),
-);
+    );
+});
 
 /** Records a session's last use unless it was recorded after `unless_since`; extends its idle timeout. */
 export const touchSession = statement<{
@@ -415,6 +439,7 @@ export const listAccessOfClient = statement<{
     .selectFrom('sessions')
     .select(['scope', 'resource'])
     .where('user_id', '=', p.user_id)
+    .where('kind', '=', 'app')
     .where('client_id', '=', p.client_id)
     .where(isActive(p.now, dialect))
     // By the index of the account: a client may have the sessions of everybody.
@@ -446,6 +471,7 @@ export const listAppOrigins = statement<{ user_id: string; client_id: string }>(
     .selectFrom('sessions')
     .select(['ip_address', 'user_agent'])
     .where('user_id', '=', p.user_id)
+    .where('kind', '=', 'app')
     .where('client_id', '=', p.client_id)
     .where('distrusted_as', 'is', null)
     .orderBy('created_at', 'desc')

@@ -149,6 +149,11 @@ onBothDatabases('"this was not me"', (open) => {
     await copySession(app, readToken(app.ctx, access_token)!.sessionId, 200, {
       path: "replace(s.path, s.id, s.id || '-' || i)",
     });
+    // One has been over for more than five minutes: it stays as it is, since there may be hundreds of thousands.
+    await copySession(app, readToken(app.ctx, access_token)!.sessionId, 2, {
+      id: "'over-' || i",
+      idle_expires_at: `${app.ctx.clock() - 1_000} - 300000 * (i - 1)`,
+    });
     const link = await linkIn(app, ada, subjects.newBrowser);
     const before = app.statements.length;
     expect((await use(app, link)).body.runs_ended).toBe(201);
@@ -156,6 +161,8 @@ onBothDatabases('"this was not me"', (open) => {
     expect(marks.length).toBeLessThanOrEqual(1);
     const told = await app.ctx.db.read.run("SELECT id FROM feed_events WHERE type = 'session-revoked'", []);
     expect(told).toHaveLength(202);
+    const untouched = "SELECT id FROM sessions WHERE kind = 'run' AND revoked_at IS NULL";
+    expect(await app.ctx.db.read.run(untouched, [])).toEqual([{ id: 'over-2' }]);
     expect(await isLive(app, { ...own, access_token: key.key })).toBe(true);
   });
 

@@ -26,6 +26,9 @@ import * as store from './store.ts';
 /** How long delivery of the mail about what was undone is attempted. Its notice is stored for longer. */
 const outcomeMailTtlSeconds = 86_400;
 
+/** How far the clock of a machine may be set back after a run has ended, so that it is not over yet. */
+const clockStepMs = 300_000;
+
 const refused = invalidGrant('The link is unknown or has expired.');
 
 type Account = Awaited<ReturnType<typeof lockAccountAndAddresses>>;
@@ -157,7 +160,7 @@ async function undoSince(
   const email = await restoreEmail(ctx, tx, account, { sentTo, since });
   const undoing = { since, passkey_ids: JSON.stringify(passkeyIds) };
   const passkeys = await deletePasskeys(tx, { user_id: userId, ...undoing });
-  await disownSessions(tx, { ...owner, ...undoing });
+  await disownSessions(tx, { ...owner, ...undoing, ended_before: owner.now - clockStepMs });
   if (email !== null) await endAllSessions(tx, userId);
   const approvals = [...(await denyApproved(tx, owner)), ...(await spendCodes(tx, owner))];
   let links = await voidEmailChanges(ctx, tx, userId);

@@ -9,6 +9,7 @@ import { up as keyEnds } from './migrations/0005-key-ends-from-0003.ts';
 import { up as restoreGuard } from './migrations/0006-restore-guard-from-0003.ts';
 import { up as touches } from './migrations/0007-touches-from-0003.ts';
 import { up as restoreMark } from './migrations/0008-restore-mark-from-0003.ts';
+import { up as endedRuns } from './migrations/0009-ended-runs-from-0003.ts';
 import { kyselyDialects } from './statement.ts';
 
 export type Migrations = Readonly<Record<string, Migration>>;
@@ -26,6 +27,7 @@ export const migrations: Migrations = {
   '0006-restore-guard-from-0003': { up: restoreGuard },
   '0007-touches-from-0003': { up: touches },
   '0008-restore-mark-from-0003': { up: restoreMark },
+  '0009-ended-runs-from-0003': { up: endedRuns },
 };
 
 export const migrationNames = Object.keys(migrations);
