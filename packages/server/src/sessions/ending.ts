@@ -18,7 +18,7 @@ import { lockAccountAs } from './sessions.ts';
 import * as store from './store.ts';
 import { isKeyId, readToken, withinOf } from './tokens.ts';
 
-export const { disownSessions, listActive } = store;
+export const { disownSessions, listInUse } = store;
 
 /** Whose session is revoked, and the caller's own session or the service, unless a bare token revokes it. */
 export interface Revoker {
@@ -135,7 +135,7 @@ export const endStolenSession = (
     await announceEnds(ctx, tx, userId, [ended]);
   });
 
-export type EndedSession = Awaited<ReturnType<typeof store.listActive>>[number];
+export type EndedSession = Awaited<ReturnType<typeof store.listInUse>>[number];
 
 type EndedRow = Awaited<ReturnType<typeof store.endSession>>[number];
 

@@ -1,11 +1,12 @@
 // How long sessions last. tests/invariants/properties.test.ts refreshes and waits in any order.
 
 import { expect, test } from 'bun:test';
-import { outcome } from '#support/account.ts';
+import { disown, outcome, signInByMail, subjects } from '#support/account.ts';
 import { onBothDatabases, type TestApp } from '#support/app.ts';
 import { codeFor, commandLineRequest, redeem } from '#support/authorize.ts';
 import { countEvents } from '#support/security-log.ts';
 
+const ada = 'ada@example.com';
 const hour = 3600;
 const day = 24 * hour;
 
@@ -18,13 +19,19 @@ onBothDatabases('session lifetimes', (open) => {
   const refresh = (refresh_token: string) => app.ask('POST', '/refresh', { json: { refresh_token } });
   const requireEnded = async (refresh_token: string) =>
     expect(outcome(await refresh(refresh_token))).toBe('400 invalid_grant');
+  const listed = async (token: string) => (await app.ask('GET', '/sessions', { token })).body.sessions.length;
   const me = async (token: string) => outcome(await app.ask('GET', '/me', { token }));
 
-  test('an access token that outlives the idle timeout can still change, approve and end things', async () => {
+  test('an access token that outlives the idle timeout can still change, approve and end things, and keeps its session listed and undone', async () => {
     const tokens = await start({ LATCHKEY_REFRESH_IDLE_TTL: '600' });
     const { access_token: token, refresh_token } = tokens;
+    const { body: thief } = await signInByMail(app, ada, { headers: { 'User-Agent': 'Thief/1.0' } });
     app.pass(600);
     await requireEnded(refresh_token);
+    expect(await listed(token)).toBe(2);
+    expect((await disown(app, ada, subjects.newBrowser)).body.sessions_ended).toBe(1);
+    expect(await app.ctx.db.read.run('SELECT seq FROM feed_events', [])).toHaveLength(1);
+    expect([await me(thief.access_token), await listed(token)]).toEqual(['401 invalid_token', 1]);
     const request = commandLineRequest();
     const code = await codeFor(app, tokens, request);
     const { client_id, redirect_uri } = request;
@@ -33,6 +40,9 @@ onBothDatabases('session lifetimes', (open) => {
     expect(outcome(await app.ask('PATCH', '/me', { token, json: { name: 'Ada' } }))).toBe('200');
     expect(outcome(await app.ask('POST', '/revoke', { token }))).toBe('204');
     expect(await me(token)).toBe('401 invalid_token');
+    await app.login();
+    app.pass(4 * hour);
+    expect(await listed((await app.login()).access_token)).toBe(1);
   });
 
   test('a session ends 30 days after its last refresh, which is no theft, and is swept 31 days after its lifetime', async () => {

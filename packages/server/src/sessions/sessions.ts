@@ -9,7 +9,7 @@ import { refundingOnError } from '../platform/rate-limits/limiter.ts';
 import { includesAny } from '../platform/values/scope.ts';
 import { shown } from '../platform/values/shown.ts';
 import { takeForUser } from '../security-log/events/events.ts';
-import { sessionStatus } from './status.ts';
+import { sessionStatus, timesOfUse } from './status.ts';
 import * as store from './store.ts';
 import { isKeyId, parseDetails, sessionIdOf, withinOf } from './tokens.ts';
 
@@ -126,7 +126,7 @@ export async function listSessions(
 ) {
   const rows = await store.listSessions(ctx.db.read, {
     user_id: userId,
-    now: ctx.clock(),
+    ...timesOfUse(ctx),
     ...placeOf(page, { time: Number.MAX_SAFE_INTEGER, id: 'ses_' }),
   });
   const { entries, next_cursor } = paginate(rows, page.limit, ({ created_at: time, id }) => ({ time, id }));

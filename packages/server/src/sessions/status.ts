@@ -2,8 +2,10 @@
 // read, by `isActive` in a statement.
 
 import { type Expression, type SqlBool, sql } from 'kysely';
+import type { Context } from '../platform/context.ts';
 import type { Dialect } from '../platform/database/executor.ts';
 import type { Tables } from '../platform/database/schema.ts';
+import type { Slots } from '../platform/database/statement.ts';
 
 /** The names that a statement may have given to the table of sessions. */
 type Alias = 'sessions' | 'parent';
@@ -102,6 +104,19 @@ export const isActive = (
   return sql<SqlBool>`(${endsAt} > ${now}
     and coalesce(${pathEndsAt(dialect, of)}, ${endsAt}) > ${now} and ${isUnrevoked(of)})`;
 };
+
+/** The time, for `isInUse`: access tokens of sign-ins have expired unless they were issued after `tokens_since`. */
+export function timesOfUse({ clock, config }: Pick<Context, 'clock' | 'config'>) {
+  const now = clock();
+  return { now, tokens_since: now - config.accessTokenTtlSeconds * 1000 };
+}
+
+export type TimesOfUse = ReturnType<typeof timesOfUse>;
+
+/** A sign-in or key is active, or the last access token is, which outlives a shorter idle timeout. */
+export const isInUse = (p: Slots<TimesOfUse>, dialect: Dialect): Expression<SqlBool> =>
+  sql<SqlBool>`((sessions.idle_expires_at > ${p.now} or sessions.rotated_at > ${p.tokens_since})
+    and ${isActive(p.now, dialect, { end: 'expires_at' })})`;
 
 /** An account, `users`, may start a session: it is enabled and, if an epoch is given, still in it. */
 export const mayStart = (epoch: Expression<number | null>): Expression<SqlBool> =>

@@ -18,11 +18,13 @@ import { endedColumns } from './runs/store.ts';
 import {
   enabledEpoch,
   isActive,
+  isInUse,
   isRunOpen,
   isUnrevoked,
   mayStart,
   pathEndsAt,
   statusColumns,
+  type TimesOfUse,
 } from './status.ts';
 
 const bigint = <T extends number | null>(value: Expression<T>) => sql<T>`cast(${value} as bigint)`;
@@ -229,10 +231,10 @@ export const findSession = lookup((db, p, dialect) =>
 );
 
 /**
- * The active sessions of a user from a position in the list on, newest first: the first of each kind, merged,
- * so that many of one kind, ended or not, delay no list of the others.
+ * The sessions of a user that are in use, from a position in the list on, newest first: the first of each kind,
+ * merged, so that many of one kind, ended or not, delay no list of the others.
  */
-export const listSessions = statement<{ user_id: string; now: number } & PlaceInList>()((db, p, dialect) => {
+export const listSessions = statement<{ user_id: string } & TimesOfUse & PlaceInList>()((db, p, dialect) => {
   const firstOf = (kind: Session['kind']) =>
     db
       .selectFrom('sessions')
@@ -240,7 +242,7 @@ export const listSessions = statement<{ user_id: string; now: number } & PlaceIn
       .where('user_id', '=', p.user_id)
       .where((e) => (kind === 'run' ? isRun(e) : e('kind', '=', kind)))
       .$narrowType<{ kind: Session['kind']; method: Session['method'] }>()
-      .where(isActive(p.now, dialect))
+      .where(kind === 'run' ? isActive(p.now, dialect) : isInUse(p, dialect))
       // Where reading the index starts: databases do not find it in the next condition.
       .where('created_at', '<=', p.from_time)
       .where((e) => e.or([e('created_at', '<', p.from_time), e('id', '<', p.from_id)]))
@@ -294,15 +296,14 @@ const ofUser = (db: Kysely<Tables>, p: Slots<{ user_id: string }>) => {
   return { others: sessions.where('kind', 'in', [...loginKinds, 'key']), runs: sessions.where(isRun) };
 };
 
-/** The active sessions, keys and runs of a user, newest first. */
-export const listActive = statement<{ user_id: string; now: number }>()((db, p, dialect) => {
+/** The sessions, keys and runs of a user that are in use, newest first. */
+export const listInUse = statement<{ user_id: string } & TimesOfUse>()((db, p, dialect) => {
   const { others, runs } = ofUser(db, p);
   const columns = ['id', 'kind', 'client_name', 'device_name', 'within_session_id', 'ordinal'] as const;
-  const active = isActive(p.now, dialect);
   return others
     .select(columns)
-    .where(active)
-    .unionAll(runs.select(columns).where(active))
+    .where(isInUse(p, dialect))
+    .unionAll(runs.select(columns).where(isActive(p.now, dialect)))
     .orderBy('ordinal', 'desc');
 });
 

@@ -15,7 +15,8 @@ import type { ClientInfo } from '../platform/values/client-address.ts';
 import { emailKeyOf } from '../platform/values/email-key.ts';
 import { recordEvent } from '../security-log/events/events.ts';
 import { findOpenNotice, mailOwner, useNotices, writerForOwner } from '../security-log/notices/notices.ts';
-import { announceEnds, disownSessions, listActive } from '../sessions/ending.ts';
+import { announceEnds, disownSessions, listInUse } from '../sessions/ending.ts';
+import { timesOfUse } from '../sessions/status.ts';
 import { spendCodes } from '../sign-in/authorize/authorize.ts';
 import { denyApproved } from '../sign-in/device/device.ts';
 import { voidMagicLinksTo } from '../sign-in/magic-links/magic-links.ts';
@@ -155,8 +156,8 @@ async function undoSince(
   client: ClientInfo,
 ): Promise<Undone> {
   const { id: userId } = account;
-  const owner = { user_id: userId, now: ctx.clock() };
-  const before = await listActive(tx, owner);
+  const owner = { user_id: userId, ...timesOfUse(ctx) };
+  const before = await listInUse(tx, owner);
   const email = await restoreEmail(ctx, tx, account, { sentTo, since });
   const undoing = { since, passkey_ids: JSON.stringify(passkeyIds) };
   const passkeys = await deletePasskeys(tx, { user_id: userId, ...undoing });
@@ -166,8 +167,8 @@ async function undoSince(
   let links = await voidEmailChanges(ctx, tx, userId);
   for (const emailKey of new Set([account.email_key, emailKeyOf(email ?? account.email)]))
     links += await voidMagicLinksTo(ctx, tx, emailKey);
-  const active = new Set((await listActive(tx, owner)).map(({ id }) => id));
-  const ended = before.filter(({ id }) => !active.has(id));
+  const left = new Set((await listInUse(tx, owner)).map(({ id }) => id));
+  const ended = before.filter(({ id }) => !left.has(id));
   const undone = undoneOf(email, ended, approvals, passkeys, links);
   await recordUndone(ctx, tx, userId, notice, undone, passkeys, client);
   for (const passkey of passkeys) await announcePasskey(ctx, tx, passkey, 'delete');
