@@ -46,20 +46,20 @@ export const writeFeedEvent = (ctx: Context, tx: Executor, event: FeedEvent): Pr
 /** Writes any number of events like `writeFeedEvent`. */
 export async function writeFeedEvents(ctx: Context, tx: Executor, events: readonly FeedEvent[]) {
   if (events.length === 0) return;
-  // Pipelined: one round trip for all, in this order.
+  const rows = events.map((event) => rowOf(ctx, event));
+  // Pipelined, in this order.
   await Promise.all([
     ...(tx.dialect === 'postgres' ? [store.announceWriter(tx, {})] : []),
-    ...events.map((event) => store.insertEvent(tx, rowOf(ctx, event))),
+    store.insertEvents(tx, { events: JSON.stringify(rows), now: ctx.clock() }),
   ]);
 }
 
-const rowOf = (ctx: Context, event: FeedEvent) => ({
+const rowOf = (ctx: Context, event: FeedEvent): store.NewEvent => ({
   id: newId('evt_', ctx.random),
   type: event.type,
   user_id: event.userId,
   session_id: 'sessionId' in event ? (event.sessionId ?? null) : null,
   detail: JSON.stringify('detail' in event ? event.detail : {}),
-  now: ctx.clock(),
 });
 
 /** How far the feed can be read at a moment. */

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Tables } from '../../platform/database/schema.ts';
-import { named, statement } from '../../platform/database/statement.ts';
+import { statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
 import { lowestWriterOf, markWriter } from '../../platform/database/writer-locks.ts';
 
@@ -27,21 +27,32 @@ export const announceWriter = statement()((db) =>
 const millisecondsOf = (time: RawBuilder<Date>) =>
   sql<number>`cast(floor(extract(epoch from ${time}) * 1000) as bigint)`;
 
-/** Adds an event, in the transaction of its cause. On PostgreSQL its time is the database's. */
-export const insertEvent = statement<Omit<Tables['feed_events'], 'seq' | 'written_at'> & { now: number }>()(
-  (db, p, dialect) => {
-    const row = named(p, ['id', 'type', 'user_id', 'session_id', 'detail']);
-    return db.insertInto('feed_events').values(
-      dialect === 'postgres'
-        ? {
-            ...row,
-            seq: sql<number>`nextval('feed_sequence')`,
-            written_at: millisecondsOf(sql`clock_timestamp()`),
-          }
-        : { ...row, written_at: p.now },
+/** What the caller supplies of a new event. */
+const given = ['id', 'type', 'user_id', 'session_id', 'detail'] as const;
+export type NewEvent = Pick<Tables['feed_events'], (typeof given)[number]>;
+
+/**
+ * Adds any number of events, a JSON array of `NewEvent`, in the transaction of their cause and in their order.
+ * On PostgreSQL their times are the database's.
+ */
+export const insertEvents = statement<{ events: string; now: number }>()((db, p, dialect) => {
+  const all =
+    dialect === 'postgres'
+      ? sql<object>`jsonb_array_elements(cast(cast(${p.events} as text) as jsonb))`
+      : sql<object>`json_each(${p.events})`;
+  const numbered = dialect === 'postgres' ? { seq: sql<number>`nextval('feed_sequence')` } : {};
+  const row = {
+    ...numbered,
+    ...Object.fromEntries(given.map((name) => [name, sql`event.value ->> ${sql.lit(name)}`])),
+    written_at: dialect === 'postgres' ? millisecondsOf(sql`clock_timestamp()`) : p.now,
+  };
+  return db
+    .insertInto('feed_events')
+    .columns(Object.keys(row) as (keyof Tables['feed_events'])[])
+    .expression(
+      db.selectFrom(all.as('event')).select(Object.entries(row).map(([column, value]) => value.as(column))),
     );
-  },
-);
+});
 
 /**
  * The number drawn last, whether or not its event is committed, and the database's time
