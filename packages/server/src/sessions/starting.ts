@@ -48,9 +48,10 @@ export interface NewSession {
   readonly makesAccount?: boolean;
 }
 
-/** Where a sign-in in a browser comes from, and the cookie of the session that it replaces. */
+/** Where a sign-in in a browser comes from, whether a cookie carries its session, and that of the session that it replaces. */
 export interface SignInOrigin {
   readonly client: ClientInfo;
+  readonly inCookie: boolean;
   readonly replacesCookie: string | undefined;
 }
 

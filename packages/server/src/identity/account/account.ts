@@ -2,7 +2,7 @@
 
 import { lockAccountRow } from '../../accounts/locks.ts';
 import type { Config } from '../../platform/config/config.ts';
-import type { CallerAccount, Context } from '../../platform/context.ts';
+import type { Context } from '../../platform/context.ts';
 import { newId } from '../../platform/crypto/primitives.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError, accountDisabled, accountGone, conflict } from '../../platform/errors.ts';
@@ -177,27 +177,27 @@ export async function deleteUser(ctx: Context, tx: Executor, userId: string): Pr
 export const findAccount = async (on: Executor, userId: string) =>
   (await store.findUser(on, { id: userId })).at(0);
 
-/** A browser session that was just started, and its account. */
+/** A browser session that was just started, with its account if a cookie carries it. */
 export interface BrowserSession extends StartedSession {
-  readonly account: CallerAccount & { readonly email_key: string };
+  readonly account: Awaited<ReturnType<typeof findAccount>>;
 }
 
 /**
- * Starts a browser session of a locked account, and reads the account for the response: a read after the commit could fail, and would
- * then lose the cookie of a sign-in that cannot be repeated.
+ * Starts a browser session of a locked account, and reads the account that is answered with a cookie: a read after the commit could
+ * fail, and would then lose the cookie of a sign-in that cannot be repeated.
  * @throws {AuthError} like `startSession`
  */
 export async function startBrowserSession(
   ctx: Context,
   tx: Executor,
-  session: Omit<NewSession, 'kind'>,
+  { inCookie, ...session }: Omit<NewSession, 'kind'> & SignInOrigin,
 ): Promise<BrowserSession> {
   // Pipelined.
-  const [started, [account]] = await Promise.all([
+  const [started, account] = await Promise.all([
     startSession(ctx, tx, { ...session, kind: 'browser' }),
-    store.findUser(tx, { id: session.userId }),
+    inCookie ? findAccount(tx, session.userId) : undefined,
   ]);
-  return { ...started, account: account! };
+  return { ...started, account };
 }
 
 interface SignInCall extends Record<'sessionCookie' | 'knownBrowserCookie', string | undefined> {
@@ -215,10 +215,10 @@ export async function signInResponse(
   signIn: (origin: SignInOrigin) => Promise<BrowserSession>,
 ) {
   const inCookie = query.session === 'cookie';
-  const session = await signIn({ client, replacesCookie: inCookie ? sessionCookie : undefined });
-  if (!inCookie) return { body: tokensOf(ctx, session) };
-  const { id, userId, account } = session;
-  const signedIn = { emailKey: account.email_key, userId, sessionId: id };
+  const replacesCookie = inCookie ? sessionCookie : undefined;
+  const { account, ...session } = await signIn({ client, inCookie, replacesCookie });
+  if (!account) return { body: tokensOf(ctx, session) };
+  const signedIn = { emailKey: account.email_key, userId: session.userId, sessionId: session.id };
   const knownBrowser = rememberBrowser(ctx, knownBrowserCookie, signedIn);
   return { body: { user: profileOf(account) }, cookie: { value: cookieOf(ctx, session), knownBrowser } };
 }
