@@ -80,11 +80,6 @@ test('an unknown scope is neither left out nor sent', () => {
   expect(problemWith({ ...emptyRequest, name: 'CI', scopes: ['profile'] }, known)).toBeUndefined();
 });
 
-test('a name and at least one scope are needed', () => {
-  expect(problemWith({ ...emptyRequest, name: ' ', scopes: ['*'] }, known)?.[0]).toBe('name');
-  expect(problemWith({ ...emptyRequest, name: 'CI' }, known)?.[0]).toBe('scope');
-});
-
 test('what is sent is what the form shows', () => {
   const request = { ...emptyRequest, name: ' CI ', scopes: ['profile', 'tickets:read'] };
   expect(newKeyOf(request)).toEqual({ name: 'CI', scope: 'profile tickets:read', expires_in: 2_592_000 });
