@@ -6,13 +6,6 @@ import { fieldLimits } from '@latchkey/contract/field-limits';
 import { emailAddress } from '@latchkey/contract/fields';
 import fc from '#support/fc.ts';
 import { addressRanges } from '../../packages/server/src/platform/config/formats.ts';
-import {
-  type HandleKind,
-  handlePrefix,
-  mintHandle,
-  readHandle,
-} from '../../packages/server/src/platform/crypto/handle.ts';
-import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/primitives.ts';
 import { readCookie } from '../../packages/server/src/platform/http/cookie.ts';
 import { readServiceKey } from '../../packages/server/src/platform/http/credential.ts';
 import { prefers, prefersHtml } from '../../packages/server/src/platform/values/accept.ts';
@@ -35,26 +28,6 @@ const anyText = fc.oneof(
 
 const check = <T>(arbitrary: fc.Arbitrary<T>, holds: (value: T) => void): void =>
   fc.assert(fc.property(arbitrary, holds), runs);
-
-const keys = parseKeyRing(generateKey());
-const kinds = Object.keys(handlePrefix) as HandleKind[];
-const handle = fc.record({
-  kind: fc.constantFrom(...kinds),
-  subject: fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => Buffer.from(bytes)),
-  value: fc.integer({ min: 0, max: 2 ** 47 }),
-});
-
-test('a handle is read as it was made, and no other text is read as a handle', () => {
-  check(fc.tuple(handle, fc.constantFrom(...kinds), anyText, fc.nat()), ([made, otherKind, text, at]) => {
-    const minted = mintHandle(keys, made.kind, made);
-    expect(readHandle(keys, made.kind, minted)).toMatchObject({ subject: made.subject, value: made.value });
-    if (otherKind !== made.kind) expect(readHandle(keys, otherKind, minted)).toBeUndefined();
-    expect(readHandle(keys, made.kind, text)).toBeUndefined();
-    const cut = at % minted.length;
-    for (const changed of [minted.slice(0, cut), minted.slice(0, cut) + text, text + minted, minted + text])
-      if (changed !== minted) expect(readHandle(keys, made.kind, changed)).toBeUndefined();
-  });
-});
 
 test('an accepted email address is stored as sent, on one line, with a local part and a domain', () => {
   const local = fc.string({ unit: fc.constantFrom(...'abAB09.+-_"\' \u00e9\r\n'), maxLength: 70 });

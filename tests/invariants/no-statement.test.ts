@@ -89,7 +89,7 @@ for (const { id, method, path, access } of Object.values<Endpoint>(endpoints)) {
 /** Wherever a token of one of these kinds is accepted, so is one of the other. */
 const bearerKinds: readonly HandleKind[] = ['accessToken', 'accessKey'];
 
-/** Invalid handles by what is wrong with them. Every other way to forge one is in the tests of handles and of parsers. */
+/** Invalid handles by what is wrong with them. Every other way to forge one is in the tests of handles. */
 function impostors([kind]: EntryPoint): [string, string][] {
   const text = genuine.get(kind)!;
   const { subject, value } = readHandle(app.ctx.keys, kind, text)!;
