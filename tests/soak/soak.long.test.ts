@@ -22,5 +22,12 @@ test.skipIf(process.platform !== 'linux')(
     expect(isJudged).toBe(false);
     for (const values of [valuesOf(samples[0]!), ...Object.values(trendsOf(samples))])
       expect(Object.values(values)).not.toContain(Number.NaN);
+    const growing = samples.map((sample, n) => ({ ...sample, residentBytes: (1 + n) * 1_048_576 }));
+    expect(trendsOf(growing)['memory MiB']).toMatchObject({ mean: 2.5, isFlat: false });
+    const falling = growing.map((sample, n) => ({
+      ...sample,
+      residentBytes: growing.at(-1 - n)!.residentBytes,
+    }));
+    expect(trendsOf(falling)['memory MiB']).toMatchObject({ mean: 1.5, isFlat: true });
   },
 );

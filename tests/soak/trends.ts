@@ -18,7 +18,7 @@ export interface Sample {
 const mib = 1024 * 1024;
 
 /** The value that this share of the sorted values does not exceed; 0 without values. */
-export const percentile = (sorted: readonly number[], share: number): number =>
+const percentile = (sorted: readonly number[], share: number): number =>
   sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0;
 
 const latency = (share: number) => (sample: Sample) => percentile(sample.latenciesMs, share);

@@ -8,6 +8,10 @@ test.each([
   ['en-GB, de', 'en'],
   ['fr, de', 'fr'],
   ['pt-PT ; q=0.3', 'pt-BR'],
+  ['pt', 'pt-BR'],
+  ['DE-ch-1996', 'de'],
+  ['es-419', 'es'],
+  ['ja-JP-u-ca-japanese', 'ja'],
   ['de;q=0, fr;q=0.001', 'fr'],
   ['de;Q=0.1, fr;Q=0.2', 'fr'],
   [', ,;,de,', 'de'],
@@ -22,9 +26,12 @@ test.each(['nonsense', '', '-1', '1.001', '2', '1e9', 'Infinity', '0x1', '0.1234
   },
 );
 
-test.each([null, '', '*', 'zh', 'de;q=0', ';q=1', '-', '\u{1F600}'])('%p prefers none of them', (header) => {
-  expect(preferredLanguage(header)).toBeUndefined();
-});
+test.each([null, '', '*', 'zh', 'den', 'x-de', 'de;q=0', ';q=1', '-', '\u{1F600}'])(
+  '%p prefers none of them',
+  (header) => {
+    expect(preferredLanguage(header)).toBeUndefined();
+  },
+);
 
 test('a header longer than browsers send is not read', () => {
   expect(preferredLanguage(`de,${'zh,'.repeat(300)}`)).toBe('de');
