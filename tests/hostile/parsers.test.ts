@@ -2,8 +2,6 @@
 
 import { expect, test } from 'bun:test';
 import { isIP } from 'node:net';
-import { fieldLimits } from '@latchkey/contract/field-limits';
-import { emailAddress } from '@latchkey/contract/fields';
 import fc from '#support/fc.ts';
 import { addressRanges } from '../../packages/server/src/platform/config/formats.ts';
 import { readCookie } from '../../packages/server/src/platform/http/cookie.ts';
@@ -12,7 +10,7 @@ import { prefers, prefersHtml } from '../../packages/server/src/platform/values/
 import { clientAddress } from '../../packages/server/src/platform/values/client-address.ts';
 import { ifMatchHolds, ifNoneMatchIncludes } from '../../packages/server/src/platform/values/entity-tag.ts';
 import { duplicateMember } from '../../packages/server/src/platform/values/json.ts';
-import { allowsRedirect, parseRedirectUri } from '../../packages/server/src/platform/values/redirect-uri.ts';
+import { parseRedirectUri } from '../../packages/server/src/platform/values/redirect-uri.ts';
 import { parseClientUrl, readClientDocument } from '../../packages/server/src/services/clients.ts';
 
 const runs = { numRuns: 2_000 };
@@ -28,19 +26,6 @@ const anyText = fc.oneof(
 
 const check = <T>(arbitrary: fc.Arbitrary<T>, holds: (value: T) => void): void =>
   fc.assert(fc.property(arbitrary, holds), runs);
-
-test('an accepted email address is stored as sent, on one line, with a local part and a domain', () => {
-  const local = fc.string({ unit: fc.constantFrom(...'abAB09.+-_"\' \u00e9\r\n'), maxLength: 70 });
-  const domain = fc.string({ unit: fc.constantFrom(...'abAB09.-_[]\u00e9\uff41\u3002'), maxLength: 70 });
-  const address = fc.tuple(local, domain).map((parts) => parts.join('@'));
-  check(fc.oneof(anyText, address), (text) => {
-    const parsed = emailAddress.safeParse(text);
-    if (!parsed.success) return;
-    expect(parsed.data).toBe(text);
-    expect(text).toMatch(/^[^\s@]+@[^\s@]+$/u);
-    expect(text.length).toBeLessThanOrEqual(fieldLimits.emailAddress);
-  });
-});
 
 const address = fc.oneof(fc.ipV4(), fc.ipV6(), anyText);
 const proxies = addressRanges.parse('10.0.0.0/8,fd00::/8')!;
@@ -112,6 +97,10 @@ test('entity tags and media ranges are compared without failing on any header', 
     expect(ifMatchHolds(`${others},${own}`, own)).toBe(true);
     expect(ifMatchHolds(others, own)).toBe(false);
     expect(ifNoneMatchIncludes(`W/${own}, ${others}`, own)).toBe(true);
+    expect([ifMatchHolds('*', own), ifNoneMatchIncludes('*', own)]).toEqual([true, true]);
+    for (const similar of [`${others}W/${own}`, own.slice(1, -1)])
+      expect(ifMatchHolds(similar, own)).toBe(false);
+    expect(ifNoneMatchIncludes(own.slice(1, -1), own)).toBe(false);
     for (const decide of [prefersHtml, (accept: string) => prefers(accept, 'text/html')])
       expect(decide(text)).toBeBoolean();
     expect(prefersHtml(text.replaceAll('*', ''))).toBe(false);
@@ -125,17 +114,6 @@ const anyUrl = fc.oneof(
     .string({ unit: fc.constantFrom(...'htps:/\\\\@[]127.0.1localhost?#%2e\u3002\u0430\t '), maxLength: 60 })
     .map((text) => `https://app.example${text}`),
 );
-
-test('a redirect URI is what the browser requests: https or loopback, without user information and fragment', () => {
-  check(fc.tuple(anyUrl, anyText), ([text, more]) => {
-    const url = parseRedirectUri(text);
-    if (!url) return expect(allowsRedirect(text, text)).toBe(false);
-    expect([new URL(text).href, url.username, url.password, url.hash]).toEqual([text, '', '', '']);
-    expect(text).toMatch(/^(https:\/\/|http:\/\/(127\.0\.0\.1|\[::1\]|localhost)[:/])/);
-    expect(allowsRedirect(text, text)).toBe(true);
-    if (more !== '' && url.protocol === 'https:') expect(allowsRedirect(text, text + more)).toBe(false);
-  });
-});
 
 test('only a listed host is a client, and its document is read, or refused, whatever it holds', () => {
   const options = { clientHosts: ['app.example'], isLocal: false };

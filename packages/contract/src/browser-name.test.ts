@@ -32,13 +32,3 @@ test.each([
 ])('%p is shown as %p', (userAgent, name) => {
   expect(browserName(userAgent)).toEqual(name);
 });
-
-test('the names of browser and system stand as the language has them', () => {
-  const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:143.0) Gecko/20100101 Firefox/143.0';
-  expect(browserName(firefox, '{system} の {browser}')).toBe('Linux の Firefox');
-});
-
-test('a hostile user agent is parsed quickly and none of its own words are shown', () => {
-  const hostile = `Mozilla/5.0 ${'('.repeat(500)}${'a'.repeat(20_000)} <b>Your bank</b>`;
-  expect(browserName(hostile) ?? '').not.toContain('bank');
-});

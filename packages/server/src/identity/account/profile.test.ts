@@ -4,7 +4,6 @@ import { describe, expect, test } from 'bun:test';
 import { outcome } from '#support/account.ts';
 import { onBothDatabases, openApp, type TestApp } from '#support/app.ts';
 import { fresh } from '#support/shared.ts';
-import { ifMatchHolds, ifNoneMatchIncludes } from '../../platform/values/entity-tag.ts';
 
 type Person = Awaited<ReturnType<typeof person>>;
 
@@ -133,21 +132,6 @@ describe('requests about a profile', () => {
     expect(await read(stale)).toEqual([200, tag, false]);
     await ada.patch({ name: 'changed again' });
     expect((await read(tag))[0]).toBe(200);
-  });
-
-  test.each([
-    ['"t"', true, true],
-    ['"x", "t"', true, true],
-    ['"t",W/"y"', true, true],
-    ['*', true, true],
-    ['W/"t"', false, true],
-    ['"x", W/"t"', false, true],
-    ['"x", "y"', false, false],
-    ['"x"', false, false],
-    ['t', false, false],
-    ['', false, false],
-  ])('the list %p of entity tags has "t" (%p), or has it in any form (%p)', (list, isSame, isAlike) => {
-    expect([ifMatchHolds(list, '"t"'), ifNoneMatchIncludes(list, '"t"')]).toEqual([isSame, isAlike]);
   });
 });
 
