@@ -362,17 +362,6 @@ test('a preflight of the metadata allows the headers that it names; other method
   expect(posted.headers.get('Access-Control-Allow-Origin')).toBe('*');
 });
 
-test('any other preflight is no request for a token, and is allowed nothing', async () => {
-  for (const options of [{}, { resource }]) {
-    const guard = guardOf({}, options);
-    const preflight = await guard(requestTo('/', asksAsPage, 'OPTIONS'));
-    if (!(preflight instanceof Response)) throw new Error('accepted');
-    expect([preflight.status, Object.fromEntries(preflight.headers)]).toEqual([204, {}]);
-    for (const request of [requestTo('/', {}, 'OPTIONS'), requestTo('/', asksAsPage, 'POST')])
-      expect((await refusalOf(guard(request))).status).toBe(401);
-  }
-});
-
 test.each<
   [resource: string, aud: string | undefined, acceptUnbound: boolean | undefined, isAccepted: boolean]
 >([

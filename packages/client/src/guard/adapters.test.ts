@@ -63,7 +63,7 @@ const programs: Record<string, (guard: Guard) => Promise<Ask>> = {
 };
 
 test.each(Object.entries(programs))(
-  '%s: a guard over the whole program serves the metadata of its resource, also to a preflight; another preflight passes without a caller',
+  '%s: a guard over the whole program serves the metadata of its resource, also to a preflight; another preflight passes without a caller, and is allowed nothing',
   async (name, start) => {
     const document = '/.well-known/oauth-protected-resource';
     const headers = { Origin: 'https://page.example', 'Access-Control-Request-Method': 'POST' };
@@ -76,7 +76,9 @@ test.each(Object.entries(programs))(
       const passed = await one('/', preflight);
       if (name === 'node') expect(passed.status).toBe(204);
       else expect(await passed.text()).toContain('add requireCaller');
-      expect((await one('/', { method: 'OPTIONS' })).status).toBe(401);
+      expect([...passed.headers.keys()].join()).not.toContain('access-control');
+      for (const refused of [{ method: 'OPTIONS' }, { ...preflight, method: 'POST' }])
+        expect((await one('/', refused)).status).toBe(401);
     }
   },
 );
