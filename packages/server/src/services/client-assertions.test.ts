@@ -202,19 +202,6 @@ test('a wrong assertion is invalid_client and spends nothing; a good one may be 
   expect(await redeemed({}, code)).toBe('200');
 });
 
-test('a published key that is not a key verifies nothing, and breaks no other request', async () => {
-  const zero = Buffer.alloc(32).toString('base64url');
-  key = await newSigningKey('ES256');
-  for (const point of [{ x: zero, y: zero }, { x: null }]) {
-    publish([{ ...key, publicJwk: { ...key.publicJwk, ...point } as SigningKey['publicJwk'] }], true);
-    t.pass(301);
-    ada = await t.login();
-    const code = await newCode();
-    expect(await redeemed({}, code)).toBe('400 invalid_client');
-    expect(outcome(await t.ask('GET', '/me', { token: ada.access_token }))).toBe('200');
-  }
-});
-
 test('an assertion beside a service key, of another type or of a client that does not sign is invalid_request', async () => {
   publish([key], true);
   const { id, secret, authorization } = await declareService(t.ctx, {

@@ -131,19 +131,26 @@ describe('the keys of an issuer', () => {
   const hmacKey = (secret: Buffer<ArrayBuffer>) =>
     crypto.subtle.importKey('raw', secret, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
 
-  test('verify nothing of another kind: secrets, weak keys, two keys of one kid', async () => {
+  test('verify nothing of another kind: secrets, weak keys, points that are not on the curve, two keys of one kid', async () => {
     const own = issuer.keys[0]!;
+    const { access_token: token } = await app.login();
     const secret = Buffer.from('a secret that everybody knows, 32+');
     const shared = { kty: 'oct', k: secret.toString('base64url'), kid: 'shared', alg: 'HS256' };
     const symmetric = { ...shared, privateKey: await hmacKey(secret), publicJwk: {} };
+    const onCurve = await newSigningKey('ES256', 'point');
+    const zero = Buffer.alloc(32).toString('base64url');
     for (const [key, ...keys] of [
       [symmetric, shared],
       [own, own.publicJwk, { ...(await newSigningKey()).publicJwk, kid: own.kid }],
       [own, { ...own.publicJwk, use: 'enc' }],
       [own, { ...own.publicJwk, n: 'AQAB' }],
+      [onCurve, { ...onCurve.publicJwk, x: zero, y: zero }],
+      [onCurve, { ...onCurve.publicJwk, x: null }],
     ] as const) {
       instead('/jwks', () => keySet({ keys }));
       expect([keys, await verify({ key })]).toEqual([keys, 'invalid']);
+      // A key that is none breaks no other request.
+      expect((await app.ask('GET', '/me', { token })).status).toBe(200);
       app.pass(600);
     }
   });
