@@ -11,8 +11,8 @@ interface Received {
 
 export type TestProgram = ReturnType<typeof startProgram>;
 
-/** Starts a program that listens on a loopback address. @param name what it calls itself */
-export function startProgram({ name = 'Notebook', address = '127.0.0.1' } = {}) {
+/** Starts a program that listens on a loopback address. */
+export function startProgram({ address = '127.0.0.1' } = {}) {
   const received: Received[] = [];
   const waiting: ((one: Received) => void)[] = [];
   const server: Bun.Server<undefined> = Bun.serve({
@@ -21,7 +21,7 @@ export function startProgram({ name = 'Notebook', address = '127.0.0.1' } = {}) 
     fetch: async (request): Promise<Response> => {
       const { pathname, search } = new URL(request.url);
       if (pathname === '/client')
-        return Response.json({ client_id: clientId, client_name: name, redirect_uris: [redirectUri] });
+        return Response.json({ client_id: clientId, client_name: 'Notebook', redirect_uris: [redirectUri] });
       // Chromium takes an empty 404 for a failed navigation.
       if (pathname !== '/callback') return new Response('Not found', { status: 404 });
       const fields =
