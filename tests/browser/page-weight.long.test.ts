@@ -2,7 +2,6 @@
 
 import { expect, test } from 'bun:test';
 import { gzipSync } from 'node:zlib';
-import { languages } from '@latchkey/contract/languages';
 import type { Response } from 'playwright-core';
 import { newPage, untilIdle } from '#support/browser.ts';
 import { service } from '#support/common-service.ts';
@@ -48,20 +47,6 @@ test.each(pages)(
     expect(scripts.map((answer) => new URL(answer.url()).pathname).toSorted()).toEqual(named.toSorted());
   },
 );
-
-test('the account page, the largest, stays within its script budget in every language', async () => {
-  for (const language of languages) {
-    const html = await (
-      await fetch(`${service.url}/account`, { headers: { 'Accept-Language': language } })
-    ).text();
-    expect(html).toContain(`<html lang="${language}">`);
-    const files = [...html.matchAll(/"(\/assets\/[^"]+\.js)"/g)].map(([, file = '']) => file);
-    const scripts = await Promise.all(files.map(async (file) => (await fetch(service.url + file)).text()));
-    const bytes = scripts.reduce((sum, script) => sum + gzipSync(script).length, 0);
-    expect(bytes).toBeGreaterThan(20_000);
-    expect([language, bytes < budgetBytes['script']!, bytes]).toEqual([language, true, bytes]);
-  }
-});
 
 test('a page whose script fails to load says so after a delay, and a working page never does', async () => {
   const page = await newPage();

@@ -2,7 +2,6 @@
 
 import { expect, test } from 'bun:test';
 import { type Requests, requireExpected, withTokens } from '../../bench/support/load.ts';
-import { type Finding, verdictOf } from '../../bench/support/report.ts';
 
 const load = { requests: withTokens('/me', ['a', 'b']), expected: { status: 200, bytes: 600 } };
 const once = { ...load, requests: { ...load.requests, mode: 'once' } as Requests };
@@ -27,18 +26,3 @@ test.each([
   if (refusal === '') expect(measured).not.toThrow();
   else expect(measured).toThrow(refusal);
 });
-
-test.each<[number, Finding['promise'], number, string]>([
-  [0.5, { atLeast: 0.5 }, 0, 'kept'],
-  [0.49, { atLeast: 0.5 }, 0, 'MISSED'],
-  [300, { atMost: 300 }, 0, 'kept'],
-  [301, { atMost: 300 }, 0, 'MISSED'],
-  [9, { atLeast: 0.5 }, 0.4, 'UNSETTLED'],
-  [9, { atLeast: 0.5 }, 0.05, 'kept'],
-  [Number.NaN, { atLeast: 0.5 }, 0, 'MISSED'],
-])(
-  'a value of %d is, for the promise %j and others at work for %d: %s',
-  (value, promise, othersShare, verdict) => {
-    expect(verdictOf({ what: 'something', details: [], value, promise, othersShare })).toBe(verdict as never);
-  },
-);

@@ -1,3 +1,4 @@
+import { listener } from './cli.ts';
 import { startIssuer } from './issuer.ts';
 import { reservePort } from './reserved-port.ts';
 import { startService } from './service.ts';
@@ -47,10 +48,7 @@ export async function setScene() {
         { status: 400, headers: { 'X-Request-Id': 'x' } },
       ),
   };
-  const listeners = Object.entries(foreign).map(([name, fetch]) => ({
-    name,
-    listener: Bun.serve({ port: 0, hostname: '127.0.0.1', fetch }),
-  }));
+  const listeners = Object.entries(foreign).map(([name, respond]) => ({ name, ...listener(respond) }));
   return {
     service,
     issuer,
@@ -60,12 +58,10 @@ export async function setScene() {
       BRIEF: brief.url,
       ISSUER: issuer.url,
       DOWN: `http://127.0.0.1:${reservePort()}`,
-      ...Object.fromEntries(
-        listeners.map(({ name, listener }) => [name, `http://127.0.0.1:${listener.port}`]),
-      ),
+      ...Object.fromEntries(listeners.map(({ name, url }) => [name, url])),
     } as Readonly<Record<string, string>>,
     stop: async () => {
-      for (const { listener } of listeners) await listener.stop(true);
+      for (const { stop } of listeners) await stop();
       await Promise.all([service.stop(), brief.stop(), issuer.stop()]);
     },
   };

@@ -137,13 +137,6 @@ test('every example is valid, also each response in the reference, and every ref
   }
 });
 
-test('every operation belongs to one group, and each group says what it is for', () => {
-  const used = operations.map(({ operation }) => operation.tags);
-  for (const tags of used) expect(tags).toHaveLength(1);
-  expect(new Set(used.flat())).toEqual(new Set(document.tags.map(({ name }: Json) => name)));
-  for (const { description } of document.tags) expect(description).toEndWith('.');
-});
-
 test('regular expressions work alike in every language', () => {
   const patterns = [...objectsIn(document)].map(({ pattern }) => pattern);
   const texts = patterns.filter((pattern) => typeof pattern === 'string');
