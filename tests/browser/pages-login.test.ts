@@ -116,6 +116,8 @@ test('another tab of the same browser knows that an email was sent, but cannot u
   await other.goto(`${service.url}/docs`);
   const third = await page.context().newPage();
   await third.goto(await signInLink(service.url, email, 1));
+  await third.getByText('You requested this link').waitFor();
+  await third.clock.runFor(500);
   await pressed(third, `Sign in as ${email}`);
   await page.getByText(`You signed in as ${email} in another tab`).waitFor();
   await other.goto(`${service.url}/login`);
