@@ -80,7 +80,7 @@ test('the command line gets its code in a form, and the address bar never shows 
   await open(page, ofCommandLine({ state: 'another' }));
   const denial = program.next();
   await button(page, 'Deny').click();
-  expect((await denial).fields).toMatchObject({ error: 'access_denied', state: 'another', iss: service.url });
+  expect((await denial).fields).toMatchObject({ error: 'access_denied', state: 'another' });
 });
 
 test('a program that listens on the loopback address of IPv6 gets its code in a form', async () => {
