@@ -69,24 +69,6 @@ test('any other error takes a service back at once, and reaches the command line
   }
 });
 
-test('an external client gets its error from the page, which names it', async () => {
-  const program = startProgram({ name: '<b>Notebook</b></script>' });
-  const t = await openApp('sqlite', { settings: { LATCHKEY_CLIENT_HOSTS: program.host } });
-  const answer = await open(
-    t,
-    requestOf(program.clientId, { redirect_uri: program.redirectUri, scope: '*' }),
-  );
-  expect([answer.status, answer.headers.get('Location')]).toEqual([200, null]);
-  expect(saidBy(answer)).toMatchObject({
-    outcome: 'refused',
-    client: { name: '<b>Notebook</b></script>', kind: 'external', host: program.host },
-    redirect_host: null,
-    response: { redirect: expect.stringContaining('error=invalid_scope') },
-  });
-  expect(answer.text).not.toContain('<b>');
-  await program.stop();
-});
-
 test('a browser gets a page, and a program the error object, when the service cannot look at the request', async () => {
   const program = startProgram();
   const t = await openApp('sqlite', {
