@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { languageOf } from '@latchkey/contract/languages';
 import { preferredLanguage, prefersHtml } from './accept.ts';
 
 test.each([
@@ -32,6 +33,8 @@ test.each([null, '', '*', 'zh', 'den', 'x-de', 'de;q=0', ';q=1', '-', '\u{1F600}
     expect(preferredLanguage(header)).toBeUndefined();
   },
 );
+
+test('a tag is read in any case', () => expect(['DE-ch', 'PT-br'].map(languageOf)).toEqual(['de', 'pt-BR']));
 
 test('a header longer than browsers send is not read', () => {
   expect(preferredLanguage(`de,${'zh,'.repeat(300)}`)).toBe('de');
