@@ -26,6 +26,7 @@ import { Address } from '../ui/facts.tsx';
 import { EmailField, Form } from '../ui/form.tsx';
 import { approvedIcon, emailIcon, externalIcon, passkeyIcon } from '../ui/icons.ts';
 import { Delayed, mount, Outcome, Placeholder } from '../ui/page.tsx';
+import { ReviewedButton } from '../ui/reviewed-button.tsx';
 import { webmailOf } from './webmail.ts';
 
 type Step =
@@ -138,6 +139,9 @@ const WithPasskey = () => (
   </>
 );
 
+/** The address may be one that a link of another site suggests. */
+const EmailButton = suggestedEmail === undefined ? Button : ReviewedButton;
+
 const EmailForm = () => (
   <Form onSubmit={() => requestEmail(typedAddress(email.value))}>
     <EmailField
@@ -149,10 +153,10 @@ const EmailForm = () => (
       takesFocus
       autoComplete="username webauthn"
     />
-    <Button class={passkeyFirst ? 'wide-button' : 'primary'} busy={busy}>
+    <EmailButton class={passkeyFirst ? 'wide-button' : 'primary'} busy={busy}>
       <Icon path={emailIcon} />
       {busy.label(texts.login.emailLink, 'email')}
-    </Button>
+    </EmailButton>
   </Form>
 );
 

@@ -142,25 +142,23 @@ window.addEventListener('pageshow', (event) => {
   if (event.persisted) location.reload();
 });
 
-/** Whether something was typed since the last single click. */
-let hasTyped = false;
+/** Whether the next click is meant, however soon it comes: something was typed since the last one, or that one did not count yet. */
+let isNextMeant = false;
 document.addEventListener(
   'input',
   () => {
-    hasTyped = true;
+    isNextMeant = true;
   },
   { capture: true },
 );
 
-// Ignore the second click of a double click: it would hit whatever the first click put under the pointer. After typing,
-// the next click is meant.
+// Ignore the second click of a double click: it would hit whatever the first click put under the pointer.
 document.addEventListener(
   'click',
   (event) => {
-    if (event.detail < 2 || hasTyped) {
-      hasTyped = false;
-      return;
-    }
+    const isMeant = event.detail < 2 || isNextMeant;
+    isNextMeant = event.target instanceof Element && event.target.closest('[aria-disabled="true"]') !== null;
+    if (isMeant) return;
     event.preventDefault();
     event.stopPropagation();
   },
