@@ -52,12 +52,11 @@ export function settingsWarnings(config: Config, unknown: readonly string[]): st
       'LATCHKEY_TRUSTED_PROXIES is not set: behind a proxy, all clients share one address and its rate limits',
     );
   }
-  const exposed = postgresServers(config.databaseUrl)
-    .map((url) => URL.parse(url))
-    .find(isExposed);
+  const databases = [config.databaseUrl, config.databaseDirectUrl ?? ''].flatMap(postgresServers);
+  const exposed = databases.map((url) => URL.parse(url)).find(isExposed);
   if (exposed) {
     warnings.push(
-      `DATABASE_URL does not ask for an encrypted connection to ${exposed.hostname}, whose certificate is verified: add ?sslmode=verify-full`,
+      `The database's URL does not require an encrypted connection to ${exposed.hostname} with a verified certificate: add sslmode=verify-full to its query`,
     );
   }
   if (!config.rateLimitsEnabled) warnings.push('LATCHKEY_RATE_LIMITS is off: use this for load tests only');

@@ -46,7 +46,7 @@ export async function openForService(config: Config, log: Log, io: CommandIo): P
 }
 
 /**
- * For `migrate`: creates the database or brings it up to date, that of a restore, too. On SQLite the key file belongs to it.
+ * For `migrate`: creates the database or brings it up to date, also a restored one. On SQLite the key file belongs to it.
  * @throws {ConfigError}
  */
 export async function migrateStore(config: Config, log: Log, io: CommandIo): Promise<void> {

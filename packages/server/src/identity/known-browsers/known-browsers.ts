@@ -115,7 +115,8 @@ export const mailByKnownBrowser = (emailKey: string, browser: string): RateLimit
   },
   {
     limit: 'mails_from_known_browsers',
-    subject: mailboxOf(emailKey),
+    // Not its mailbox: who has another account there must not lock this one's browsers out.
+    subject: emailKey,
     reportedAs: 'mails_by_recipient',
   },
 ];

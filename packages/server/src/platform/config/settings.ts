@@ -69,7 +69,7 @@ export const platformSettings = {
   databaseDirectUrl: optional(
     'LATCHKEY_DATABASE_DIRECT_URL',
     format.postgresUrl,
-    'The same database without the pooler that `DATABASE_URL` names. Migrations use it, and the connection that listens. Through the pooler no statement is prepared.',
+    'The same database without the pooler that `DATABASE_URL` names. Migrations and commands use it, and the connection that listens. Through the pooler no statement is prepared.',
     '`DATABASE_URL`',
   ),
   baseUrl: optional(
