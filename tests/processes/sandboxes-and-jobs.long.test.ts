@@ -107,7 +107,7 @@ describe('a sandbox', () => {
     const server = await startSsh(sshd!, there);
     const script = otherMachine
       .replace('ssh ', `ssh -F ${server.config} `)
-      .replaceAll('/home/ada/.ssh/agent', join(there.path, 'agent'));
+      .replaceAll('/home/ada/.ssh/latchkey', join(there.path, 'latchkey'));
     const { output } = await terminal.run(script);
     // The agent, which the script ends last, may say so in time.
     const [, token = ''] = /^(lk_at_\S+\n)(?:latchkey: The agent has stopped\.\n)?$/.exec(output) ?? [];

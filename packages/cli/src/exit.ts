@@ -189,7 +189,7 @@ const refusedCredentialHint: Readonly<Record<CredentialKind, (login: string) => 
   key: (login) => `It has expired or was removed. Sign in again with \`${login}\`.`,
   token: () =>
     'It has expired, was revoked, or is for another server. Set LATCHKEY_TOKEN to a new one, or unset it.',
-  agent: () => 'Sign in where the agent runs, and start it again: it uses no later login.',
+  agent: () => 'Sign in where the agent runs, and start it again: it does not switch to a newer login.',
 };
 
 const kept = 'Your stored logins are kept.';

@@ -36,7 +36,9 @@ const encodedStep = /\\|%([01][\da-f]|2[ef]|5c|7f|u)/i;
 /** Characters in more bytes than they need, which some decode all the same. */
 const overlong = /[\xc0\xc1]|\xe0[\x80-\x9f]|[\xf0\xf8\xfc][\x80-\x8f]/;
 /** What a service may drop from a segment: space, invisible and invalid characters, and what follows `;`, `?` or `#`. */
-const droppedFromSegment = /[\s\p{C}\p{DI}\ufffd]|[;?#].*/gsu;
+const droppedFromSegment = /[\s+\p{C}\p{DI}\ufffd]|[;?#].*/gsu;
+/** A slash, and what some systems take for one. */
+const separator = /[/\u2044\u2215\u2216]/;
 const maxDecodings = 10;
 
 /** Whether a service could leave its path with this one, however often it decodes it, and whatever it normalizes or drops. */
@@ -44,18 +46,21 @@ function isLeaving(path: string, decodings = 0): boolean {
   if (encodedStep.test(path) || decodings > maxDecodings) return true;
   const bytes = path.replace(/%([\da-f]{2})/gi, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
   if (bytes !== path) return isLeaving(bytes, decodings + 1);
-  const text = Buffer.from(bytes, 'latin1').toString().normalize('NFKC');
-  const segments = text.split('/');
-  const hasNewSteps = segments.length > bytes.split('/').length || encodedStep.test(text);
+  const original = Buffer.from(bytes, 'latin1').toString();
+  const text = original.normalize('NFKC');
+  const hasNewSteps = text.split('/').length > bytes.split('/').length || encodedStep.test(text);
   const isStep = (segment: string) => /^\.{1,2}$/.test(segment.replace(droppedFromSegment, ''));
-  return hasNewSteps || overlong.test(bytes) || segments.some(isStep);
+  if (hasNewSteps || overlong.test(bytes) || text.split(separator).some(isStep)) return true;
+  return text !== original && isLeaving(encodeURI(text), decodings + 1);
 }
 
 /** @see RFC 9110 section 7.6.1 */
 const hopByHop = 'connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade';
-/** Host, authorization and length are set anew. Some services take the path from `X-Original-URL` or `X-Rewrite-URL`. */
+/** By these some services take another path than the one of the request. */
+const otherPaths = 'x-(original|rewrite)-ur[il]|(x-)?script-name|daphne-root-path|destination';
+/** Host, authorization and length are set anew. */
 const notSentOn = new RegExp(
-  `^(${hopByHop}|authorization|content-length|cookie|forwarded|host|x-forwarded-.*|x-(original|rewrite)-ur[il])$`,
+  `^(${hopByHop}|authorization|content-length|cookie|forwarded|host|x-forwarded-.*|${otherPaths})$`,
   'i',
 );
 const notSentBack = new RegExp(`^(${hopByHop}|set-cookie)$`, 'i');
@@ -174,7 +179,7 @@ function openService(target: ForwardTarget, runs: ForwardRuns, secrets: readonly
         else request.pipe(sent);
       });
     try {
-      const token = await kept.accessToken();
+      const token = await kept.accessToken(gone.signal);
       const recorded = recordBody(request);
       let answer = await sendWith(token);
       if (answer.statusCode === 401) {

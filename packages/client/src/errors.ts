@@ -14,7 +14,7 @@ const clientCodes = [
   /** The server names another address as its own, so a sign-in might end up at a server that the person does not see. */
   'wrong_address',
   'not_logged_in',
-  /** The service refused the stored login for good, and it has been removed. */
+  /** The service refused the stored login for good, and it has been removed; or an agent's login was replaced. */
   'login_over',
   /** Credentials could not be read or written. */
   'store_failed',

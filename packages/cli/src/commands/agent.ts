@@ -80,7 +80,7 @@ async function start(
 ) {
   const port = listenPort(listen);
   const { api, server, stored } = await connectStored(ctx);
-  // Who started the agent has not let it go on with another login.
+  // The person who started the agent did not agree to another login.
   const store = storeOfOneLogin(stored.store, await requireStoredLogin(stored.store));
   const session = openSession({ api, store });
   // Fails at the start rather than at the first request.
