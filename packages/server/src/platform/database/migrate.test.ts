@@ -102,19 +102,20 @@ onBothDatabases('migrations', (open, dialect) => {
   });
 });
 
-test('of two programs that start while a request keeps a migration from a table, one migrates, and the other finds it done', async () => {
+test('of two programs that start while a long reader keeps a migration from a table, one migrates, the other finds it done, and requests pass', async () => {
   const url = await newDatabase('postgres');
   const other = postgres(url, { max: 2 });
-  const request = await other.reserve();
-  await request`BEGIN`;
-  await request`SELECT 1 FROM users`;
+  const reader = await other.reserve();
+  await reader`BEGIN`;
+  await reader`SELECT 1 FROM users`;
   const opening = [openNext(url), openNext(url)];
   const waiting = () =>
     other`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
       AND backend_type = 'client backend'`;
   await until(async () => (await waiting()).length === 2, 'two programs that wait');
-  await request`COMMIT`;
-  request.release();
+  await other`SELECT 1 FROM users`;
+  await reader`COMMIT`;
+  reader.release();
   const opened = await Promise.all(opening);
   await Promise.all([...opened, { close: () => other.end() }].map((db) => db.close()));
 });

@@ -182,23 +182,31 @@ export const withoutTimeouts = {
 /** SQLSTATE of a statement behind one that failed in its transaction. */
 const behindFailure = '25P02';
 
+/** Requests queue behind a migration that waits for their table. Behind a long reader, such as `pg_dump`, it gives up and tries again. */
+const migrationLockTimeoutMs = 1_000;
+const lockNotAvailable = '55P03';
+
 /** Another program created the tables of migrations first, or what happened before could not be looked at. */
 const migratedMeanwhile = new Set([...retryable, '42P07', behindFailure]);
 
 /**
  * Uses a connection without the pool's timeouts, because a migration may take long. It locks whole tables, so while nodes of the
- * release before serve requests it can end in a deadlock, and then runs again.
+ * release before serve requests it can end in a deadlock or wait too long for a lock, and then runs again.
  */
 async function migrateOnce(
   url: string,
-  { prepare = true, migrations }: Pick<DatabaseOptions, 'prepare' | 'migrations'>,
+  { prepare = true, migrations, log, timers = systemTimers }: DatabaseOptions,
 ): Promise<void> {
-  await withConnection(url, { ...onlyPrimary, prepare, connection: withoutTimeouts }, async (sql) => {
-    for (let attempts = 1; ; attempts++) {
+  const connection = { ...withoutTimeouts, lock_timeout: migrationLockTimeoutMs };
+  await withConnection(url, { ...onlyPrimary, prepare, connection }, async (sql) => {
+    for (let attempts = 1; ; ) {
       try {
         return await sql.begin((tx) => migrate(executorOn(tx, prepare), migrations));
       } catch (error) {
-        if (!migratedMeanwhile.has(codeOf(error)) || attempts === maxAttempts) throw error;
+        if (codeOf(error) === lockNotAvailable) {
+          log.warn('the migration waits for locks of other connections');
+          await timers.sleep(Math.random() * 2 * migrationLockTimeoutMs);
+        } else if (!migratedMeanwhile.has(codeOf(error)) || attempts++ === maxAttempts) throw error;
       }
     }
   });
