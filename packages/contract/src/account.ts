@@ -6,6 +6,7 @@ import {
   addressShown,
   described,
   emailAddress,
+  emailedToken,
   emailVerified,
   expiresIn,
   model,
@@ -16,7 +17,6 @@ import {
   shownOrNull,
   text,
   time,
-  token,
   userId,
   visibleText,
 } from './fields.ts';
@@ -28,11 +28,8 @@ import {
 const fields = {
   name: personName,
   avatar_url: pictureUrl,
-  locale: shownOrNull(
-    'The language of emails, dates and times, as a BCP 47 tag. Null if the user set none.',
-    'en-GB',
-  ),
-  time_zone: shownOrNull('The IANA name of the time zone. Null if the user set none.', 'Europe/London'),
+  locale: shownOrNull('The language of emails, dates and times, as a BCP 47 tag. Null if not set.', 'en-GB'),
+  time_zone: shownOrNull('The IANA name of the time zone. Null if not set.', 'Europe/London'),
 };
 export type ProfileField = keyof typeof fields;
 export const profileFields = Object.keys(fields) as readonly ProfileField[];
@@ -121,19 +118,12 @@ export type ProfilePatch = z.infer<typeof profilePatch>;
 
 const newAddress = 'ada@new.example';
 
-const linkToken = described(
-  token,
-  'The token in the emailed link, after `#token=`.',
-  examples.emailChangeToken,
-);
-
-const emailChangeToken = z.object({ token: linkToken });
+const emailChangeToken = z.object({ token: emailedToken(examples.emailChangeToken) });
 
 export const accountEndpoints = {
   getProfile: define({
     ...at('profile', 'get', '/me'),
     title: 'Get the profile',
-    summary: "Returns the user's profile",
     notes: 'Responds with 304 if the profile still matches If-None-Match.',
     access: 'bearer',
     scopes: ['profile', 'email'],
@@ -144,12 +134,9 @@ export const accountEndpoints = {
   updateProfile: define({
     ...at('profile', 'patch', '/me'),
     title: 'Update the profile',
-    summary: "Updates the user's profile",
     notes: 'Takes a JSON merge patch (RFC 7396): absent members are unchanged, and null clears a member.',
     access: 'bearer',
-    headers: {
-      'If-Match': 'The ETag of the profile to update. If the profile has changed since, the request fails.',
-    },
+    headers: { 'If-Match': 'The ETag of the profile to update. If it has changed since, the request fails.' },
     body: profilePatch,
     etag: true,
     response: profile,
@@ -174,11 +161,7 @@ export const accountEndpoints = {
     notes: 'The response is the same whether or not another account uses the address.',
     access: 'recent',
     body: z.object({
-      email: described(
-        emailAddress,
-        'The new email address. The case of ASCII letters is ignored.',
-        newAddress,
-      ),
+      email: described(emailAddress, 'The new address. The case of ASCII letters is ignored.', newAddress),
     }),
     status: 202,
     response: model('EmailChangeSent', 'Identical whether or not another account uses the address.', {
@@ -190,12 +173,10 @@ export const accountEndpoints = {
   verifyEmailChange: define({
     ...at('profile', 'post', '/me/email/verify'),
     title: 'Change the email address',
-    summary: "Changes the account's email address",
     notes:
       'Takes the token of the link, and either a session of the account or its current address. Sends a security notice to the previous address, from which the change can be undone.',
     access: 'optional',
-    body: z.object({
-      token: linkToken,
+    body: emailChangeToken.extend({
       current_email: described(
         emailAddress.optional(),
         "The account's current email address. Required unless the request carries a credential of that account.",

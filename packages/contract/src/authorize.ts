@@ -93,10 +93,7 @@ export type AuthorizationResponse = z.infer<typeof authorizationResponse>;
 
 const authorizationClient = z.object({
   id: shown('The client_id.', examples.serviceId),
-  name: shown(
-    'The name of the client: registered by the operator, or unverified if `kind` is `external`.',
-    'Grafana',
-  ),
+  name: shown('Its name: registered by the operator, or unverified if `kind` is `external`.', 'Grafana'),
   kind: described(
     z.enum(['command_line', 'service', 'external']),
     '`command_line` is the program latchkey, `service` an application that the operator registered, `external` one that describes itself at its client_id.',
@@ -111,10 +108,7 @@ const pendingAuthorization = model('PendingAuthorization', 'What an authorizatio
     'The host that the response goes to. Null for a program on this computer.',
     'grafana.example',
   ),
-  loopback_warning: flag(
-    'Whether to warn that any program on this computer could claim to be the client.',
-    false,
-  ),
+  loopback_warning: flag('Whether to warn that any local program could claim to be the client.', false),
   ...requestedAccess,
   device_name: deviceName,
   approval: described(
@@ -145,7 +139,6 @@ export const authorizeEndpoints = {
     ...shared,
     ...at('authorization', 'post', '/authorize/verify'),
     title: 'Look up an authorization request',
-    summary: 'Returns what an authorization request asks for',
     notes: `Nothing is approved. ${notes}`,
     response: pendingAuthorization,
   }),

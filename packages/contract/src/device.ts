@@ -65,14 +65,8 @@ export type DeviceAuthorizationRequest = z.infer<
 >;
 
 export const deviceAuthorization = model('DeviceAuthorization', 'RFC 8628 section 3.2', {
-  device_code: shown(
-    'A secret of the device, to poll for the tokens with. Do not show it.',
-    examples.deviceCode,
-  ),
-  user_code: shown(
-    'The code that the user enters. Case, spaces and hyphens do not matter.',
-    examples.userCode,
-  ),
+  device_code: shown('A secret of the device, to poll for tokens. Do not show it.', examples.deviceCode),
+  user_code: shown('The code that the user enters. Case, spaces and hyphens are ignored.', examples.userCode),
   verification_uri: url('The page where the user enters the code.', 'https://login.example/device'),
   verification_uri_complete: url(
     'The same page with the code filled in, for a link or a QR code.',
@@ -93,31 +87,27 @@ const userCodeRequest = z.object({
 const deviceApproval = userCodeRequest.extend({ passkey: touch });
 export type DeviceApproval = z.infer<typeof deviceApproval>;
 
-export const pendingDevice = model(
-  'PendingDevice',
-  'A device that is waiting for approval. Names come from the device and are unverified.',
-  {
-    user_code: shown('The user code, in its usual form.', examples.userCode),
-    client_name: clientName,
-    device_name: deviceName,
-    ip_address: ipAddress,
-    user_agent: userAgent,
-    requested_at: time.meta({ description: 'When the device asked to sign in.' }),
-    expires_in: expiresIn('the code', 540),
-    same_network: flag('Whether the device asked from the network that this request comes from.', true),
-    confirmation: described(
-      z.enum(['none', 'required', 'impossible']),
-      'Whether the user has to enter a code on the device after approving it, because the device is in another network. `impossible` if the program cannot ask for it: approve from the network of the device.',
-      'none',
-    ),
-    ...requestedAccess,
-    session_id: shown(
-      'The id of the session that an approval will start, once the device collects its tokens.',
-      examples.sessionId,
-    ),
-    passkey: touchOptions,
-  },
-);
+export const pendingDevice = model('PendingDevice', 'A device that is waiting for approval.', {
+  user_code: shown('The user code, in its usual form.', examples.userCode),
+  client_name: clientName,
+  device_name: deviceName,
+  ip_address: ipAddress,
+  user_agent: userAgent,
+  requested_at: time.meta({ description: 'When the device asked to sign in.' }),
+  expires_in: expiresIn('the code', 540),
+  same_network: flag('Whether the device asked from the network that this request comes from.', true),
+  confirmation: described(
+    z.enum(['none', 'required', 'impossible']),
+    'Whether the user has to enter a code on the device after approving it, because the device is in another network. `impossible` if the program cannot ask for it: approve from the network of the device.',
+    'none',
+  ),
+  ...requestedAccess,
+  session_id: shown(
+    'The id of the session that an approval will start, once the device collects its tokens.',
+    examples.sessionId,
+  ),
+  passkey: touchOptions,
+});
 const deviceConfirmation = model('DeviceConfirmation', 'The code that confirms an approval on the device.', {
   confirmation_code: shown('Six digits that the user enters on the device. Shown this once.', '123456'),
 });
@@ -162,7 +152,6 @@ export const deviceEndpoints = {
     ...aboutUserCode,
     ...at('device', 'post', '/device/approve'),
     title: 'Approve a device',
-    summary: 'Approves a pending device sign-in',
     notes:
       'The decision is final. Where a confirmation is required, the response has the code that the user enters on the device; otherwise it is empty. If the account has a passkey, it has to confirm the approval; otherwise the user must have signed in recently.',
     access: 'browser',
@@ -182,7 +171,6 @@ export const deviceEndpoints = {
     ...aboutUserCode,
     ...at('device', 'post', '/device/deny'),
     title: 'Deny a device',
-    summary: 'Denies a pending device sign-in',
     notes: 'The decision is final.',
     access: 'browser',
     status: 204,

@@ -89,12 +89,13 @@ export const userHeader = 'Latchkey-User';
  */
 export const pageHeader = { name: 'Latchkey-Page', value: '1' } as const;
 
+type Defaulted = 'status' | 'summary' | 'errors';
+
 /**
  * An endpoint as it is declared: without its id, which is its name in the table of endpoints. Its status
- * defaults to 200.
+ * defaults to 200, its summary to the title.
  */
-export type Declared = Omit<Endpoint, 'id' | 'status' | 'errors'> &
-  Partial<Pick<Endpoint, 'status' | 'errors'>>;
+export type Declared = Omit<Endpoint, 'id' | Defaulted> & Partial<Pick<Endpoint, Defaulted>>;
 
 export const define = <const E extends Declared>(endpoint: E): E => endpoint;
 

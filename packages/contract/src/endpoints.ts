@@ -19,9 +19,12 @@ import { operatorEndpoints, userEndpoints } from './users.ts';
 
 const named = <T extends Readonly<Record<string, Declared>>>(table: T) =>
   Object.fromEntries(
-    Object.entries(table).map(([id, endpoint]) => [id, { status: 200, errors: {}, ...endpoint, id }]),
+    Object.entries(table).map(([id, endpoint]) => [
+      id,
+      { status: 200, summary: endpoint.title, errors: {}, ...endpoint, id },
+    ]),
   ) as {
-    readonly [Id in keyof T]: T[Id] & Pick<Endpoint, 'status' | 'errors'> & { readonly id: Id };
+    readonly [Id in keyof T]: T[Id] & Pick<Endpoint, 'status' | 'summary' | 'errors'> & { readonly id: Id };
   };
 
 export const endpoints = named({

@@ -46,9 +46,7 @@ const codesByStatus = {
   405: { method_not_allowed: 'The path exists, but not with this method. Allow lists the methods.' },
   409: { conflict: 'The request conflicts with the current state. The description says how.' },
   410: { gone: 'The requested data is no longer available.' },
-  412: {
-    precondition_failed: 'A condition of the request failed: If-Match, If-None-Match or Latchkey-User.',
-  },
+  412: { precondition_failed: 'A condition failed: If-Match, If-None-Match or Latchkey-User.' },
   413: { payload_too_large: 'The body is larger than 64 KiB.' },
   415: { unsupported_media_type: 'This endpoint does not accept the Content-Type.' },
   429: { rate_limited: 'Too many requests. Wait for the number of seconds in Retry-After.' },

@@ -42,19 +42,13 @@ export const event = model('Event', "An entry of the account's security log.", {
   id: shown('The id of the event.', examples.eventId),
   type: described(z.enum(eventTypes), 'What happened.', 'login'),
   created_at: time.meta({ description: 'When it happened.' }),
-  session_id: shownOrNull(
-    'The session in which, or to which, it happened. Null if there was none.',
-    examples.sessionId,
-  ),
+  session_id: shownOrNull('The session in or to which it happened. Null if none.', examples.sessionId),
   ip_address: ipAddress,
   user_agent: userAgent,
   detail: described(
     z.record(z.string(), z.union([z.string(), z.int()])),
     'Details that depend on the type. Often empty.',
-    {
-      method: 'passkey',
-      kind: 'browser',
-    },
+    { method: 'passkey', kind: 'browser' },
   ),
 });
 export type Event = z.infer<typeof event>;

@@ -84,10 +84,7 @@ const feedAnswer = model('FeedAnswer', 'RFC 8936 section 2.3', {
     'Every event from before this moment is in this answer or an earlier one, or was acknowledged.',
   ),
   after: int('The time from the arrival of the request to `through` in milliseconds. May be negative.', 42),
-  begun: described(
-    z.literal(true).optional(),
-    'The reader begins with this answer: it gets no earlier events.',
-  ),
+  begun: described(z.literal(true).optional(), 'The reader begins here: it gets no earlier events.'),
 });
 export type FeedAnswer = z.infer<typeof feedAnswer>;
 

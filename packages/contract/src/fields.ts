@@ -55,6 +55,14 @@ export const secret = (max: number) => opaque(max).trim();
 /** An opaque token, checked by whatever redeems it. */
 export const token = secret(fieldLimits.token);
 
+/** The token in a link that was emailed. */
+export const emailedToken = (example: string) =>
+  described(token, 'The token in the emailed link, after `#token=`.', example);
+
+/** An optional field whose content is checked by whatever takes it. */
+export const field = (description: string, example: string, max: number = fieldLimits.bodyBytes) =>
+  described(opaque(max).optional(), description, example);
+
 /** A parameter that is refused, although RFC 6749 section 3.2 says to ignore unknown ones. */
 export const notSupported = text(fieldLimits.bodyBytes)
   .optional()
@@ -86,22 +94,16 @@ export const userId = shown('The id of the user.', examples.userId);
 
 export const addressShown = shown("The user's email address, as it was first typed.", examples.email);
 
-export const emailVerified = flag(
-  'Whether the user has proved that they receive email at the address.',
-  true,
-);
+export const emailVerified = flag('Whether the user has proved that they receive email there.', true);
 
 export const personName = shown('The name that the user goes by. May be empty.', 'Ada Lovelace');
 
 export const pictureUrl = shownOrNull(
-  "The https address of the user's picture. Null if the user set none.",
+  "The https address of the user's picture. Null if not set.",
   'https://images.example/ada.png',
 );
 
-export const ipAddress = shownOrNull(
-  'The client address that the request came from. Null if unknown.',
-  examples.ipAddress,
-);
+export const ipAddress = shownOrNull('The address of the client. Null if unknown.', examples.ipAddress);
 
 export const userAgent = shownOrNull(
   'The User-Agent header of the request. Sent by the client, so unverified. Null if there was none.',
@@ -199,15 +201,11 @@ export const emailAddress = z
   });
 
 /** A response that a page posts to the client of an authorization request. */
-export const formPost = model(
-  'FormPost',
-  'A form that the page posts to the client (OAuth 2.0 Form Post Response Mode).',
-  {
-    action: url('The redirect URI.', 'http://127.0.0.1:41234/callback'),
-    fields: described(z.record(z.string(), z.string()), 'The fields of the form.', {
-      code: examples.authorizationCode,
-      state: 'af0ifjsldkj',
-      iss: 'https://login.example',
-    }),
-  },
-);
+export const formPost = model('FormPost', 'A form that the page posts to the client (Form Post mode).', {
+  action: url('The redirect URI.', 'http://127.0.0.1:41234/callback'),
+  fields: described(z.record(z.string(), z.string()), 'The fields of the form.', {
+    code: examples.authorizationCode,
+    state: 'af0ifjsldkj',
+    iss: 'https://login.example',
+  }),
+});

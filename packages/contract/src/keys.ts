@@ -26,11 +26,7 @@ const keyTrust = model('KeyTrust', 'The tokens that stand for a key without a se
 export type KeyTrust = z.infer<typeof keyTrust>;
 
 export const newKey = z.object({
-  name: described(
-    visibleText(fieldLimits.keyName),
-    'Shown to the user, to tell keys apart.',
-    'Nightly build',
-  ),
+  name: described(visibleText(fieldLimits.keyName), 'Shown to the user. Tells keys apart.', 'Nightly build'),
   scope: scopeText.meta({ examples: ['profile email'] }),
   resource: resourceText.optional(),
   // Anything else than such an array is `invalid_authorization_details`, not `invalid_request`.
@@ -44,7 +40,7 @@ export const newKey = z.object({
         properties: {
           type: {
             type: 'string',
-            description: 'The type, which decides what further members mean.',
+            description: 'The type. It decides what other members mean.',
             examples: ['project_access'],
           },
         },
@@ -151,7 +147,6 @@ export const keyEndpoints = {
     ...at('keys', 'delete', '/keys/{id}'),
     title: 'Remove a key',
     params: { id: keyId },
-    summary: "Removes one of the user's keys",
     access: 'bearer',
     status: 204,
     errors: { not_found: 'The user has no active key with this id.', rate_limited: true },

@@ -2,10 +2,21 @@ import { z } from 'zod';
 import { at, define } from './endpoint.ts';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { absent, described, emailAddress, expiresIn, model, opaque, shown, text, token } from './fields.ts';
+import {
+  absent,
+  described,
+  emailAddress,
+  emailedToken,
+  expiresIn,
+  model,
+  opaque,
+  shown,
+  text,
+  token,
+} from './fields.ts';
 import { cookieSignIn, signInQuery, tokenSet } from './tokens.ts';
 
-const linkToken = described(token, 'The token in the emailed link, after `#token=`.', examples.linkToken);
+const linkToken = emailedToken(examples.linkToken);
 
 /**
  * Either the token of the link, or the code together with the request it belongs to. With `token`, a page can send the
@@ -24,11 +35,7 @@ const magicLinkVerification = z.union([
     .meta({ title: 'With the link' }),
   z
     .object({
-      request: described(
-        token,
-        'The `request` of the response to the request for the link.',
-        examples.linkRequest,
-      ),
+      request: described(token, 'The `request` of the response to `POST /magic_link`.', examples.linkRequest),
       code: described(
         opaque(fieldLimits.emailCode),
         'The code from the email. Spaces and hyphens do not matter.',
@@ -56,10 +63,7 @@ export const magicLinkEndpoints = {
     response: model('MagicLinkSent', 'The same whether or not the account exists.', {
       status: z.literal('sent').meta({ description: 'Always `sent`.' }),
       expires_in: expiresIn('the link and the code', 900),
-      request: shown(
-        'A secret of this client. The emailed code only works together with it.',
-        examples.linkRequest,
-      ),
+      request: shown('A secret of this client. The emailed code only works with it.', examples.linkRequest),
     }),
     errors: { rate_limited: true },
   }),
@@ -70,16 +74,13 @@ export const magicLinkEndpoints = {
     summary: 'Tells whether an emailed link still works',
     notes: 'Spends nothing, and says nothing about the address that the link was sent to.',
     body: z.object({ token: linkToken }),
-    response: model('MagicLinkPreview', 'A link that still works.', {
-      expires_in: expiresIn('the link', 840),
-    }),
+    response: model('MagicLinkPreview', 'A link that works.', { expires_in: expiresIn('the link', 840) }),
     errors: { invalid_grant: 'The link is unknown, expired or already used.', rate_limited: true },
   }),
   verifyMagicLink: define({
     ...at('sign-in-links', 'post', '/magic_link/verify'),
     title: 'Sign in with a link or code',
     access: 'anyone',
-    summary: 'Signs in with an emailed link or code',
     notes: 'Takes the token of the link, or the code together with the request it belongs to.',
     query: signInQuery,
     body: magicLinkVerification,

@@ -3,6 +3,7 @@ import { at, define } from './endpoint.ts';
 import { examples } from './examples.ts';
 import {
   described,
+  emailedToken,
   flag,
   int,
   ipAddress,
@@ -11,7 +12,6 @@ import {
   shownOrNull,
   texts,
   time,
-  token,
   userAgent,
 } from './fields.ts';
 
@@ -31,11 +31,7 @@ export const noticeKinds = [
 export type NoticeKind = (typeof noticeKinds)[number];
 
 const noticeDisowning = z.object({
-  token: described(
-    token,
-    'The token in the link "This wasn\'t me" of the notice, after `#token=`.',
-    examples.noticeToken,
-  ),
+  token: emailedToken(examples.noticeToken),
   approver: described(
     z.boolean().optional(),
     'If true, undoes everything since the browser session began that approved the device or application, even if the notice has been used before.',
@@ -67,14 +63,8 @@ const disownedNotice = model('DisownedNotice', 'What was undone. Using the link 
     'Number of devices and applications signed out, including approved devices that had not signed in yet.',
     1,
   ),
-  device_names: texts(
-    'Names of those devices that have one, newest first, as provided by them. Unverified.',
-    ['den'],
-  ),
-  passkeys_removed: texts(
-    'Names of the passkeys removed: those added since, and the one used to sign in.',
-    [],
-  ),
+  device_names: texts('Names of those devices, newest first, as provided by them. Unverified.', ['den']),
+  passkeys_removed: texts('Names of the passkeys removed: those added since, and that of the sign-in.', []),
   keys_removed: texts('Names of the keys removed.', ['Nightly build']),
   runs_ended: int('Number of runs ended.', 0),
   links_voided: int('Number of open links voided: to sign in, and to change the email address.', 0),
@@ -96,7 +86,6 @@ export const noticeEndpoints = {
   previewNotice: define({
     ...at('security-log', 'post', '/notices/preview'),
     title: 'Look at a security notice',
-    summary: 'Returns what a security notice is about',
     notes: 'Changes nothing.',
     access: 'anyone',
     body: noticeToken,

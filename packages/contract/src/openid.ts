@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { at, auth, define } from './endpoint.ts';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { described, expiresIn, model, opaque, shown, text } from './fields.ts';
+import { described, expiresIn, field, flag, int, model, shown, text } from './fields.ts';
 import { organizationsTruncated, userOrganizations } from './services.ts';
 
 /** Where an application sends people to sign out. It leads to a page. @see OpenID Connect RP-Initiated Logout section 2 */
@@ -21,17 +21,12 @@ export const userinfo = model('Userinfo', 'OpenID Connect Core section 5.3.2', {
   picture: shown('The picture, with the scope profile.', 'https://images.example/ada.png').optional(),
   locale: shown('The language, with the scope profile.', 'en').optional(),
   zoneinfo: shown('The time zone, with the scope profile.', 'Europe/London').optional(),
-  updated_at: described(
-    z.int().optional(),
-    'When the profile was last changed, in seconds since 1970, with the scope profile.',
+  updated_at: int(
+    'When the profile last changed, in seconds since 1970, with the scope profile.',
     examples.seconds,
-  ),
+  ).optional(),
   email: shown('The email address, with the scope email.', examples.email).optional(),
-  email_verified: described(
-    z.boolean().optional(),
-    'Whether the user receives email there, with the scope email.',
-    true,
-  ),
+  email_verified: flag('Whether the user receives email there, with the scope email.', true).optional(),
   organizations: userOrganizations('with the scope organizations'),
   organizations_truncated: organizationsTruncated,
 });
@@ -39,22 +34,18 @@ export type Userinfo = z.infer<typeof userinfo>;
 
 /** @see OpenID Connect RP-Initiated Logout section 2 */
 export const signOutParameters = z.object({
-  id_token_hint: described(
-    opaque(fieldLimits.idToken).optional(),
+  id_token_hint: field(
     'An identity token of the application, expired or not.',
     examples.idToken,
+    fieldLimits.idToken,
   ),
-  client_id: described(
-    opaque(fieldLimits.redirectUri).optional(),
-    'The id of the application.',
-    examples.serviceId,
-  ),
-  post_logout_redirect_uri: described(
-    opaque(fieldLimits.redirectUri).optional(),
+  client_id: field('The id of the application.', examples.serviceId, fieldLimits.redirectUri),
+  post_logout_redirect_uri: field(
     'Where to go afterwards: a sign-out redirect URI of the application.',
     'https://grafana.example/login',
+    fieldLimits.redirectUri,
   ),
-  state: described(opaque(fieldLimits.state).optional(), 'Returned with the redirect.', 'af0ifjsldkj'),
+  state: field('Returned with the redirect.', 'af0ifjsldkj', fieldLimits.state),
 });
 export type SignOutParameters = z.infer<typeof signOutParameters>;
 

@@ -98,9 +98,7 @@ export const organizationEndpoints = {
     summary: "Lists the user's organizations, oldest membership first",
     scopes: ['organizations'],
     response: pageOf('OrganizationList', "A page of the user's organizations.", {
-      organizations: z
-        .array(organization)
-        .meta({ description: 'The organizations, oldest membership first.' }),
+      organizations: described(z.array(organization), 'The organizations, oldest membership first.'),
     }),
   }),
   putOrganization: define({
@@ -146,7 +144,6 @@ export const organizationEndpoints = {
     ...ofMember,
     ...at('organizations', 'get', '/organizations/{slug}/members/{user_id}'),
     title: 'Get a member',
-    summary: 'Returns a member of an organization',
     rights: ['users', 'organizations'],
     response: member,
     errors: { not_found: noMember },
@@ -165,7 +162,6 @@ export const organizationEndpoints = {
     ...ofMember,
     ...at('organizations', 'delete', '/organizations/{slug}/members/{user_id}'),
     title: 'Remove a member',
-    summary: 'Removes a member from an organization',
     notes: lastOwner.notes,
     status: 204,
     errors: { not_found: noMember, conflict: lastOwner.conflict },

@@ -58,19 +58,11 @@ export const creationOptions = model(
     ),
     challenge,
     pubKeyCredParams: described(
-      z.array(
-        z.object({
-          type: publicKey,
-          alg: int('A COSE algorithm.', passkeyAlgorithms[0]),
-        }),
-      ),
+      z.array(z.object({ type: publicKey, alg: int('A COSE algorithm.', passkeyAlgorithms[0]) })),
       'The algorithms that are accepted, best first.',
     ),
     timeout,
-    excludeCredentials: described(
-      z.array(credentialDescriptor),
-      'The passkeys that the account has already.',
-    ),
+    excludeCredentials: described(z.array(credentialDescriptor), 'The passkeys that the account has.'),
     authenticatorSelection: described(
       z.object({
         residentKey: described(z.literal('required'), 'The passkey must work without an email address.'),
@@ -125,11 +117,7 @@ const credential = {
     'Whether the authenticator is part of the device.',
     'platform',
   ),
-  clientExtensionResults: described(
-    z.looseObject({}).optional(),
-    'The results of extensions. None are used.',
-    {},
-  ),
+  clientExtensionResults: described(z.looseObject({}).optional(), 'Extension results. None are used.', {}),
 };
 
 /** The browser's response to the creation options. @see WebAuthn Level 3 section 5.1.8 */
@@ -203,10 +191,7 @@ export const passkey = model('Passkey', "One of the user's passkeys.", {
   id: passkeyId,
   credential_id: shown('Its WebAuthn credential id, in base64url.', examples.credentialId),
   name: shown('What the user calls it.', 'Work laptop'),
-  aaguid: shown(
-    'The make of the authenticator. All zeros if it does not say.',
-    'ea9b8d66-4d01-1d21-3ce4-b6b48cb575d4',
-  ),
+  aaguid: shown('The make of the authenticator, or all zeros.', 'ea9b8d66-4d01-1d21-3ce4-b6b48cb575d4'),
   device_type: described(
     z.enum(['single_device', 'multi_device']),
     'Whether the passkey stays on one device or can be synchronized to others.',
@@ -237,7 +222,6 @@ export const passkeyEndpoints = {
   startPasskeyRegistration: define({
     ...at('passkeys', 'post', '/passkey/register/challenge'),
     title: 'Start registering a passkey',
-    summary: 'Returns the options for creating a passkey',
     notes:
       'The response is a PublicKeyCredentialCreationOptionsJSON (WebAuthn Level 3). Complete the registration in the same session.',
     access: 'recent',
@@ -249,7 +233,6 @@ export const passkeyEndpoints = {
   registerPasskey: define({
     ...at('passkeys', 'post', '/passkey/register'),
     title: 'Register a passkey',
-    summary: 'Registers a passkey',
     notes: 'Takes a RegistrationResponseJSON, in the session that requested the options.',
     access: 'bearer',
     body: registrationResponse,
@@ -264,7 +247,6 @@ export const passkeyEndpoints = {
   startPasskeyLogin: define({
     ...at('passkeys', 'post', '/passkey/login/challenge'),
     title: 'Start a sign-in with a passkey',
-    summary: 'Returns the options for signing in with a passkey',
     notes: 'The response is a PublicKeyCredentialRequestOptionsJSON (WebAuthn Level 3).',
     access: 'anyone',
     body: emptyObject,
@@ -275,7 +257,6 @@ export const passkeyEndpoints = {
   loginWithPasskey: define({
     ...at('passkeys', 'post', '/passkey/login'),
     title: 'Sign in with a passkey',
-    summary: 'Signs in with a passkey',
     notes: 'Takes an AuthenticationResponseJSON (WebAuthn Level 3).',
     access: 'anyone',
     query: signInQuery,
@@ -302,14 +283,9 @@ export const passkeyEndpoints = {
     ...at('passkeys', 'patch', '/passkeys/{id}'),
     title: 'Rename a passkey',
     params: { id: passkeyId },
-    summary: 'Renames a passkey',
     access: 'bearer',
     body: z.object({
-      name: described(
-        visibleText(fieldLimits.passkeyName),
-        'What the user calls the passkey from now on.',
-        'Old laptop',
-      ),
+      name: described(visibleText(fieldLimits.passkeyName), 'Its name from now on.', 'Old laptop'),
       ...readOnlyMembers(passkey.omit({ name: true })),
     }),
     response: passkey,
@@ -319,7 +295,6 @@ export const passkeyEndpoints = {
     ...at('passkeys', 'delete', '/passkeys/{id}'),
     title: 'Remove a passkey',
     params: { id: passkeyId },
-    summary: 'Removes a passkey',
     notes: 'The last passkey can be removed too: the user can always sign in by email.',
     access: 'recent',
     status: 204,

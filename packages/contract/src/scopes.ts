@@ -62,20 +62,13 @@ export type DescribedScope = z.infer<typeof describedScope>;
 export const requestedAccess = {
   scope: shown('What is asked for. `*` is everything the user may do.', 'profile email'),
   scopes: z.array(describedScope).meta({ description: 'The scopes in words.' }),
-  resource: shownOrNull(
-    'The only service that would accept the tokens. Null if any would.',
-    examples.resource,
-  ),
+  resource: shownOrNull('The only service that accepts the tokens. Null if any does.', examples.resource),
   resource_service: shownOrNull('The name of the service that declares the resource.', 'Projects'),
 };
 
 /** What a token allows in detail, in terms of the services that read it. @see RFC 9396 section 2 */
 export const authorizationDetails = z
-  .array(
-    z.looseObject({
-      type: shown('The type, which decides what further members mean.', 'project_access'),
-    }),
-  )
+  .array(z.looseObject({ type: shown('The type. It decides what other members mean.', 'project_access') }))
   .meta({
     id: 'AuthorizationDetails',
     description: 'What the token allows in detail, in terms of the services that read it (RFC 9396).',

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { at, define } from './endpoint.ts';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { described, int, model, secret, shown, texts, url } from './fields.ts';
+import { described, flag, int, model, secret, shown, texts, url } from './fields.ts';
 import { organizationRoles } from './organizations.ts';
-import { authorizationDetails } from './scopes.ts';
+import { authorizationDetails, listedScopes } from './scopes.ts';
 import { sessionKinds } from './sessions.ts';
 import { tokenTypeHint } from './tokens.ts';
 
@@ -72,11 +72,7 @@ const activeToken = z
       'Ada Lovelace',
     ).optional(),
     email: shown('The email address, if the service may read users.', examples.email).optional(),
-    email_verified: described(
-      z.boolean().optional(),
-      'Whether the user has proved that they receive email at the address. Comes with email.',
-      true,
-    ),
+    email_verified: flag('Whether the user receives email there. Comes with email.', true).optional(),
     organizations: userOrganizations('if the scope includes organizations or the service may read users'),
     organizations_truncated: organizationsTruncated,
     authorization_details: authorizationDetails.optional(),
@@ -106,10 +102,7 @@ const activeToken = z
       'When the user signed in, in seconds since 1970. Omitted for devices, applications, keys and runs, which never count as recent.',
       examples.seconds - 60,
     ).optional(),
-    amr: texts('How the user signed in, as RFC 8176 values. Omitted together with auth_time.', [
-      'hwk',
-      'user',
-    ]).optional(),
+    amr: texts('How the user signed in (RFC 8176). Omitted with auth_time.', ['hwk', 'user']).optional(),
     acr: described(
       z.literal('phr').optional(),
       'Phishing-resistant (OpenID EAP ACR Values): the user signed in with a passkey.',
@@ -151,38 +144,25 @@ const inactiveToken = z
 export const introspection = z.union([activeToken, inactiveToken]);
 export type Introspection = z.infer<typeof introspection>;
 
+const jwtAlgorithms = texts('The algorithms of `private_key_jwt`.', ['RS256', 'ES256', 'EdDSA']).optional();
+
 /** @see RFC 8414 section 2, RFC 8628 section 4, RFC 9207, OpenID Connect Discovery section 3 */
 export const serverMetadata = model('ServerMetadata', 'RFC 8414 section 2', {
   issuer: address('The base URL of this service.', ''),
   authorization_endpoint: address('The page where people sign in to a program.', '/authorize'),
   userinfo_endpoint: address('Where applications read about their user.', '/api/v1/auth/userinfo'),
   end_session_endpoint: address('Where an application sends people to sign out.', '/api/v1/auth/end_session'),
-  token_endpoint: address(
-    'Where codes, device codes and refresh tokens are exchanged for tokens.',
-    '/api/v1/auth/token',
-  ),
+  token_endpoint: address('Where codes and refresh tokens are exchanged for tokens.', '/api/v1/auth/token'),
   device_authorization_endpoint: address('Where a device sign-in starts.', '/api/v1/auth/device').optional(),
   revocation_endpoint: address('Where tokens are revoked.', '/api/v1/auth/revoke'),
   introspection_endpoint: address('Where services look tokens up.', '/api/v1/auth/introspect'),
   jwks_uri: address('The public keys of signed responses and feed events.', '/.well-known/jwks.json'),
-  scopes_supported: texts('The scopes of Latchkey itself. Services declare others.', [
-    'profile',
-    'email',
-    'organizations',
-    'openid',
-    'offline_access',
-  ]),
-  grant_types_supported: texts('The grant types of the token endpoint.', [
-    'refresh_token',
-    'client_credentials',
-  ]),
+  scopes_supported: texts('The scopes of Latchkey itself. Services declare others.', listedScopes),
+  grant_types_supported: texts('The supported grant types.', ['refresh_token', 'client_credentials']),
   response_types_supported: texts('Only the authorization code.', ['code']),
   response_modes_supported: texts('How a client gets its code.', ['query', 'form_post']),
   code_challenge_methods_supported: texts('The code challenge that each request needs.', ['S256']),
-  authorization_response_iss_parameter_supported: described(
-    z.literal(true),
-    'Each response names its issuer (RFC 9207).',
-  ),
+  authorization_response_iss_parameter_supported: described(z.literal(true), 'Each response has its issuer.'),
   client_id_metadata_document_supported: described(
     z.literal(true).optional(),
     'Whether clients of some hosts may describe themselves at their client_id.',
@@ -191,29 +171,12 @@ export const serverMetadata = model('ServerMetadata', 'RFC 8414 section 2', {
   id_token_signing_alg_values_supported: texts('The algorithm of identity tokens.', ['RS256']),
   claims_parameter_supported: described(z.literal(false), 'Scopes choose the claims.'),
   request_uri_parameter_supported: described(z.literal(false), 'Requests are made by their parameters.'),
-  token_endpoint_auth_methods_supported: texts('How clients of the token endpoint identify themselves.', [
-    'none',
-    'client_secret_basic',
-  ]),
-  revocation_endpoint_auth_methods_supported: texts(
-    'How clients of the revocation endpoint identify themselves.',
-    ['none'],
-  ),
-  token_endpoint_auth_signing_alg_values_supported: texts('The algorithms of `private_key_jwt`.', [
-    'RS256',
-    'ES256',
-    'EdDSA',
-  ]).optional(),
-  revocation_endpoint_auth_signing_alg_values_supported: texts(
-    'The algorithms of `private_key_jwt` at the revocation endpoint.',
-    ['RS256', 'ES256', 'EdDSA'],
-  ).optional(),
-  introspection_endpoint_auth_methods_supported: texts('How services identify themselves.', [
-    'client_secret_basic',
-  ]),
-  introspection_signing_alg_values_supported: texts('The algorithm of signed introspection responses.', [
-    'ES256',
-  ]),
+  token_endpoint_auth_methods_supported: texts('How clients authenticate.', ['none', 'client_secret_basic']),
+  revocation_endpoint_auth_methods_supported: texts('How clients authenticate there.', ['none']),
+  token_endpoint_auth_signing_alg_values_supported: jwtAlgorithms,
+  revocation_endpoint_auth_signing_alg_values_supported: jwtAlgorithms,
+  introspection_endpoint_auth_methods_supported: texts('How services authenticate.', ['client_secret_basic']),
+  introspection_signing_alg_values_supported: texts('The algorithm of signed responses.', ['ES256']),
   service_documentation: address('This reference.', '/docs'),
 });
 export type ServerMetadata = z.infer<typeof serverMetadata>;
@@ -228,14 +191,8 @@ const publicKey = z.object({
     'ES256',
   ),
   crv: described(z.literal('P-256').exactOptional(), 'The curve of an EC key.'),
-  x: shown(
-    'The x coordinate of an EC key, in base64url.',
-    'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU',
-  ).exactOptional(),
-  y: shown(
-    'The y coordinate of an EC key, in base64url.',
-    'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0',
-  ).exactOptional(),
+  x: shown('The x coordinate, in base64url.', 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU').exactOptional(),
+  y: shown('The y coordinate, in base64url.', 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0').exactOptional(),
   n: shown('The modulus of an RSA key, in base64url.', 'ofgWCuLjybRlzo0tZWJjNiuSfb4p4fAk').exactOptional(),
   e: shown('The exponent of an RSA key, in base64url.', 'AQAB').exactOptional(),
 });

@@ -32,11 +32,7 @@ export const session = model('Session', "One of the user's sessions.", {
     'Where the user signed in: `app` for an application. `run` is a session within another one.',
     'device',
   ),
-  method: described(
-    z.enum([...loginMethods, 'token_exchange']),
-    'How the session was started.',
-    'device_code',
-  ),
+  method: described(z.enum([...loginMethods, 'token_exchange']), 'How it was started.', 'device_code'),
   client_name: shownOrNull(
     'The program on a device, as it named itself, unverified. For an application, its name; for a run, the service that acts in it. Otherwise null.',
     'Example CLI',
@@ -46,11 +42,7 @@ export const session = model('Session', "One of the user's sessions.", {
   ip_address: ipAddress,
   user_agent: userAgent,
   created_at: time.meta({ description: 'When the session was started.' }),
-  last_used_at: described(
-    time,
-    'When the session was last used, up to five minutes late.',
-    '2026-01-16T08:12:45.107Z',
-  ),
+  last_used_at: described(time, 'When it was last used, up to 5 minutes late.', '2026-01-16T08:12:45.107Z'),
   current: flag('Whether this is the session that the request was made with.', true),
   scope: shown('What its tokens allow. `*` is everything the user may do.', '*'),
   resource: shownOrNull('The only service that accepts its tokens. Null if any does.', null),
@@ -112,7 +104,6 @@ export const sessionEndpoints = {
     ...at('sessions', 'delete', '/sessions/{id}'),
     title: 'Revoke a session',
     params: { id: sessionId },
-    summary: "Revokes one of the user's sessions",
     notes: 'If an approved device has not signed in yet, withdraws the approval instead.',
     access: 'bearer',
     endsOwnSession: true,

@@ -3,7 +3,18 @@ import { profile } from './account.ts';
 import { at, define, repeatable } from './endpoint.ts';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { absent, described, expiresIn, notSupported, opaque, secret, shown, text, token } from './fields.ts';
+import {
+  absent,
+  described,
+  expiresIn,
+  field,
+  notSupported,
+  opaque,
+  secret,
+  shown,
+  text,
+  token,
+} from './fields.ts';
 import { authorizationDetails, resourceText, scopeText } from './scopes.ts';
 
 const accessToken = shown('Send it as `Authorization: Bearer …`. Treat it as opaque.', examples.accessToken);
@@ -24,10 +35,7 @@ export const tokenSet = z
       'profile email',
     ).optional(),
     authorization_details: authorizationDetails.optional(),
-    id_token: shown(
-      'The identity token of an application that asked for the scope openid.',
-      examples.idToken,
-    ).optional(),
+    id_token: shown('The identity token, with the scope openid.', examples.idToken).optional(),
   })
   .meta({ id: 'TokenSet', title: 'Tokens', description: 'RFC 6749 section 5.1' });
 export type TokenSet = z.infer<typeof tokenSet>;
@@ -79,10 +87,6 @@ const unchangedAccess = {
   resource: described(resourceText, "Must be the session's own resource.").optional(),
   authorization_details: notSupported,
 };
-
-/** An optional field whose content is checked by the grant that takes it. */
-const field = (description: string, example: string) =>
-  described(opaque(fieldLimits.bodyBytes).optional(), description, example);
 
 const secretField = (description: string, example: string) =>
   described(secret(fieldLimits.bodyBytes).optional(), description, example);

@@ -61,22 +61,14 @@ const userEmail = model('UserEmail', 'An email to a user, without its content.',
 });
 export type UserEmail = z.infer<typeof userEmail>;
 
-const addressReport = model(
-  'AddressReport',
-  'What explains why somebody with an email address can or cannot sign in. Each list has at most 100 entries.',
-  {
-    user: user.nullable().meta({ description: 'The user with this address. Null without an account.' }),
-    sign_up_allowed: flag('Whether the settings allow an account to be created with this address.', true),
-    passkeys: z.array(passkey).meta({ description: 'The passkeys of the user, newest first.' }),
-    keys: z.array(key).meta({ description: 'The active keys of the user, newest first.' }),
-    organizations: z
-      .array(organization)
-      .meta({ description: 'The organizations of the user, the first one joined first.' }),
-    emails: z
-      .array(userEmail)
-      .meta({ description: 'The emails to this address, and to the user, newest first.' }),
-  },
-);
+const addressReport = model('AddressReport', 'Why an address can or cannot sign in. At most 100 of each.', {
+  user: user.nullable().meta({ description: 'The user with this address. Null without an account.' }),
+  sign_up_allowed: flag('Whether the settings allow an account to be created with this address.', true),
+  passkeys: z.array(passkey).meta({ description: 'The passkeys of the user, newest first.' }),
+  keys: z.array(key).meta({ description: 'The active keys of the user, newest first.' }),
+  organizations: described(z.array(organization), 'The organizations, the first one joined first.'),
+  emails: described(z.array(userEmail), 'The emails to this address, and to the user, newest first.'),
+});
 export type AddressReport = z.infer<typeof addressReport>;
 
 const read = { access: 'service', rights: ['users', 'operate'], response: user } as const;
@@ -87,14 +79,12 @@ export const userEndpoints = {
     ...at('users', 'get', '/users/{user_id}'),
     title: 'Get a user',
     params: { user_id: userId },
-    summary: 'Returns a user',
     errors: { not_found: 'There is no user with this id.' },
   }),
   lookupUser: define({
     ...read,
     ...at('users', 'post', '/users/lookup'),
     title: 'Find a user by email',
-    summary: 'Returns the user with an email address',
     body: userLookup,
     errors: { not_found: 'There is no user with this address.' },
   }),
@@ -177,7 +167,6 @@ export const operatorEndpoints = {
     ...at('operators', 'delete', '/users/{user_id}/sessions/{session_id}'),
     title: 'End a session of a user',
     params: { user_id: userId, session_id: sessionId },
-    summary: 'Ends one session of a user',
     notes: recorded,
     status: 204,
     errors: { not_found: 'There is no such user, or the user has no such active session.' },

@@ -4,7 +4,7 @@ import type { Operation } from '../operations.ts';
 
 /** What an operation does and takes on one side, examples on the other. */
 export function operationSection(operation: ReferenceOperation, { server }: Reference): Section {
-  const { method, path, summary, notes = [], access, body, parameters = [], responses } = operation;
+  const { method, path, title, summary, notes = [], access, body, parameters = [], responses } = operation;
   const all = Object.entries(responses);
   const results = all.filter(([status]) => Number(status) < 400);
   const content = results.flatMap(([, result]) => Object.entries(result.content ?? {}));
@@ -14,7 +14,7 @@ export function operationSection(operation: ReferenceOperation, { server }: Refe
   );
   const text = [
     `<p><b>${method.toUpperCase()}</b> <code>${breakable(escapeHtml(path))}</code></p>`,
-    paragraphs([`${summary}.`, notes].flat()),
+    paragraphs([summary === title ? [] : `${summary}.`, notes].flat()),
     access && `<p class="hint"><strong>Access.</strong> ${prose(access)}</p>`,
     ...['Path', 'Query', 'Header'].map((place) => {
       const list = fieldList(
