@@ -15,7 +15,7 @@ export function createContext(
   return {
     ...parts,
     metrics,
-    limiter: createRateLimiter({ rules: rateLimitRules, quotas, db, clock, metrics }),
+    limiter: createRateLimiter(rateLimitRules, quotas, { db, clock, metrics }),
     random: systemRandom,
     wakeMailWorker: () => undefined,
     stopping: new AbortController().signal,

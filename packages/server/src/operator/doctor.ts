@@ -159,11 +159,8 @@ async function checkService(config: Config): Promise<Check[]> {
 /** A proxy of the environment would see the metrics token, and cannot reach this machine. */
 const withoutProxy: object = { proxy: false };
 
-const askService = (
-  url: string,
-  headers: Record<string, string> = {},
-  timeoutMs = serviceTimeoutMs,
-): Promise<Response> => fetch(url, { headers, signal: AbortSignal.timeout(timeoutMs), ...withoutProxy });
+const askService = (url: string, headers: Record<string, string> = {}, timeoutMs = serviceTimeoutMs) =>
+  fetch(url, { headers, signal: AbortSignal.timeout(timeoutMs), ...withoutProxy });
 
 async function checkMetrics({ metricsToken }: Config, url: string): Promise<Check[]> {
   const response = await askService(url, metricsToken ? { Authorization: `Bearer ${metricsToken}` } : {});

@@ -130,10 +130,10 @@ async function printEvents(ctx: CommandContext, { after, once }: FollowOptions):
 }
 
 /** Repeats a read while the database is away, and says on standard error when that begins and ends. */
-async function untilReadable<Result>(
+async function untilReadable<Read>(
   { timers, output }: CommandContext,
-  read: () => Promise<Result>,
-): Promise<Result> {
+  read: () => Promise<Read>,
+): Promise<Read> {
   for (let failures = 0; ; failures++) {
     try {
       const result = await read();

@@ -112,11 +112,7 @@ export function importCommand(users: Command, run: Run): void {
     .action(run(importFile));
 }
 
-async function importFile(
-  ctx: CommandContext,
-  file: string,
-  { dryRun = false }: { dryRun?: boolean },
-): Promise<void> {
+async function importFile(ctx: CommandContext, file: string, { dryRun = false }: { dryRun?: boolean }) {
   const { write } = ctx.output;
   const counts = { created: 0, completed: 0, unchanged: 0, refused: 0 };
   const earlier = dryRun ? new EarlierLines() : undefined;
@@ -165,11 +161,7 @@ function addressIn(value: unknown): string {
  * Imports a line or, with the earlier ones of a dry run, tells what that would do.
  * @throws {AuthError} if the line is refused; then nothing of it has taken effect
  */
-async function importLine(
-  ctx: Context,
-  value: unknown,
-  earlier: EarlierLines | undefined,
-): Promise<Imported> {
+async function importLine(ctx: Context, value: unknown, earlier: EarlierLines | undefined) {
   const user = check(importedUser, value, theLine);
   for (const passkey of user.passkeys) requireRpId(ctx.config, passkey.rp_id);
   if (!earlier) return ctx.db.transaction((tx) => importUser(ctx, tx, user));

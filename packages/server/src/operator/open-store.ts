@@ -90,12 +90,7 @@ export function loadKeys(config: Config, env: Environment, { create = false } = 
   return { keys, logKeys: readLogKeys(keys, env) };
 }
 
-async function withKeys(
-  config: Config,
-  { env }: CommandIo,
-  db: Database,
-  existing: Keys | undefined,
-): Promise<Store> {
+async function withKeys(config: Config, { env }: CommandIo, db: Database, existing: Keys | undefined) {
   try {
     await requireUsable(config, db.read, existing);
     return { db, keys: existing ?? loadKeys(config, env, { create: true }) };
@@ -158,11 +153,7 @@ export function claimFile(config: Config): void {
  * What an operator reads about a store whose security log was sealed under keys that are not here; undefined if they are, or if nothing
  * is sealed.
  */
-export async function missingKeyText(
-  config: Config,
-  on: Executor,
-  keys: Keys | undefined,
-): Promise<string | undefined> {
+export async function missingKeyText(config: Config, on: Executor, keys: Keys | undefined) {
   const missing = await findMissingSealKey(on, keys ?? {});
   if (!missing) return undefined;
   const keyFile =

@@ -105,10 +105,7 @@ const memberTable: Table<MemberWithEmail> = {
   empty: 'It has no members.',
 };
 
-async function show(
-  ctx: CommandContext,
-  { slug, json }: { readonly slug: string; readonly json?: true },
-): Promise<string | undefined> {
+async function show(ctx: CommandContext, { slug, json }: { readonly slug: string; readonly json?: true }) {
   const organization = await findOrganization(ctx, slug);
   const members = allPages('members', (page) => listMembers(ctx, slug, page));
   if (json) return terminalJson({ ...organization, members: await Array.fromAsync(members) }, 2);

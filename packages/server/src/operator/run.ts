@@ -10,7 +10,7 @@ import { createLogger, type Log, written } from '../platform/telemetry/log.ts';
 import { redact } from '../platform/telemetry/redact.ts';
 import { systemTimers } from '../platform/timers.ts';
 import { readConfig } from '../settings.ts';
-import type { CommandContext, CommandIo, Run } from './commands.ts';
+import type { CommandIo, Run } from './commands.ts';
 import { claimPort } from './listener.ts';
 import { migrateStore, openForCommand, openForService, type Store } from './open-store.ts';
 import { createOutput, type TextStream } from './output.ts';
@@ -97,12 +97,7 @@ async function runMigrations(io: CommandIo): Promise<void> {
   await io.output.write(`${storeNameOf(config)} is up to date.`);
 }
 
-async function openContext(
-  config: Config,
-  log: Log,
-  { db, keys }: Store,
-  io: CommandIo,
-): Promise<CommandContext> {
+async function openContext(config: Config, log: Log, { db, keys }: Store, io: CommandIo) {
   const timers = systemTimers;
   return {
     ...createContext({ config, log, db, ...keys, timers, clock: await openClock(db, timers) }),

@@ -141,11 +141,7 @@ function addRegistrationCommands(services: Command, run: Run): void {
     });
 }
 
-const showKey = async (
-  { output }: CommandContext,
-  sentence: string,
-  { id, secret }: CreatedService,
-): Promise<void> => {
+const showKey = async ({ output }: CommandContext, sentence: string, { id, secret }: CreatedService) => {
   if (secret !== undefined)
     await output.writeSecret(`${sentence} Save its key now: it is not shown again.\n${id}:${secret}`);
   else await output.write(`${sentence} It is public: it has an id and no key.\n${id}`);

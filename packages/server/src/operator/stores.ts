@@ -73,10 +73,7 @@ interface RestoreOptions {
  * Ends what may have been used or revoked since the backup, skips the numbers that may have been drawn, and lets the service start. All
  * in one transaction.
  */
-async function finishRestore(
-  ctx: CommandContext,
-  { keepSessions = false, anyKeys = false }: RestoreOptions,
-): Promise<string> {
+async function finishRestore(ctx: CommandContext, { keepSessions = false, anyKeys = false }: RestoreOptions) {
   const { config } = ctx;
   claimFile(config);
   await inLongTransaction(config.databaseDirectUrl ?? config.databaseUrl, async (tx) => {

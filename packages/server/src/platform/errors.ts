@@ -71,6 +71,10 @@ export class AuthError extends Error {
   }
 }
 
+/** Whether a request was refused for what it is, not by a rate limit or a failure of the service. */
+export const isRefusal = (error: unknown): error is AuthError =>
+  error instanceof AuthError && error.code !== 'rate_limited' && error.status < 500;
+
 /**
  * What a transaction decided. To refuse, it throws, which rolls it back; where what it counted or recorded
  * has to be committed, it returns the refusal, which is thrown here.

@@ -117,11 +117,7 @@ export const noSuchService = (id: string) => new AuthError('not_found', `There i
  * commit, with the only copy of the secret.
  * @throws {AuthError} `not_found`; `conflict` if the service has two already
  */
-export async function rotateServiceKey(
-  ctx: Context,
-  id: string,
-  show: ShowKey = shownByCaller,
-): Promise<ServiceCredentials> {
+export async function rotateServiceKey(ctx: Context, id: string, show: ShowKey = shownByCaller) {
   const { secret, hash } = newSecret(ctx.random);
   const showOnce = once(() => show({ id, secret }));
   await ctx.db.transaction(async (tx) => {

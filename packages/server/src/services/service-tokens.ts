@@ -4,15 +4,14 @@ import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { IssuedToken } from '@latchkey/contract/tokens';
 import type { CallingService, Context } from '../platform/context.ts';
 import { mintHandle, subjectBytes } from '../platform/crypto/handle.ts';
-import { sha256 } from '../platform/crypto/primitives.ts';
+import { hashedId } from '../platform/crypto/primitives.ts';
 import { invalidScope, invalidTarget } from '../platform/errors.ts';
 import { isSameResource, parseScope, spellingsOf } from '../platform/values/scope.ts';
 import { findResource, findScopes } from './scopes.ts';
 import * as store from './store.ts';
 
 /** As with sessions, the id is a hash of the secret in the token, which is not stored. */
-const tokenIdOf = (secret: Uint8Array): string =>
-  sha256('service token id', secret).subarray(0, subjectBytes).toString('base64url');
+const tokenIdOf = (secret: Uint8Array): string => hashedId('service token id', secret);
 
 const unreachable = () =>
   invalidTarget('resource: must be a declared resource within the reach of this service');

@@ -1,5 +1,5 @@
-import { type AuthorizationDetails, everything } from '@latchkey/contract/scopes';
-import type { Caller, CallingService, Context } from '../platform/context.ts';
+import { everything } from '@latchkey/contract/scopes';
+import type { CallingService, Context } from '../platform/context.ts';
 import type { Tables } from '../platform/database/schema.ts';
 import { inSeconds } from '../platform/timers.ts';
 import { isSameResource } from '../platform/values/scope.ts';
@@ -10,28 +10,12 @@ import * as store from './store.ts';
 import { parseDetails, type ReadToken, readToken, withinOf } from './tokens.ts';
 
 /** A token that would be accepted now. Times are milliseconds since 1970. */
-export interface ActiveToken {
-  readonly use: 'access_token' | 'refresh_token' | 'key';
-  readonly sessionId: string;
-  readonly userId: string;
-  readonly kind: Caller['kind'];
-  /** Scope names separated by spaces, or `*` for everything. */
-  readonly scope: string;
-  /** The only service that accepts the token, if any. */
-  readonly resource: string | null;
-  /** What it allows in detail, in terms of the services that read it. */
-  readonly authorizationDetails: AuthorizationDetails | null;
-  /** The services that act for the user, the last one first. */
-  readonly actors: readonly string[];
-  /** The application that it was issued to, if any. */
-  readonly clientId: string | null;
-  /** The ids of a run's ancestors, nearest first. Empty for sign-ins and keys. */
-  readonly within: readonly string[];
-  readonly method: Tables['sessions']['method'];
-  readonly startedAt: number;
-  readonly issuedAt: number;
-  readonly endsAt: number;
-}
+export type ActiveToken = Exclude<
+  Awaited<ReturnType<typeof findActiveToken>>,
+  ActiveServiceToken | undefined
+>;
+
+type StoredSession = Awaited<ReturnType<typeof store.findSession>>[number];
 
 /** A token of a service that acts for itself. */
 export interface ActiveServiceToken extends ServiceToken {
@@ -43,11 +27,7 @@ export interface ActiveServiceToken extends ServiceToken {
  * of a service that acts for itself; undefined for any other string. A token that is bound to a resource is
  * active only for the service with that resource. Does not spend the token. A malformed token costs no query.
  */
-export async function findActiveToken(
-  ctx: Context,
-  token: string,
-  service: CallingService,
-): Promise<ActiveToken | ActiveServiceToken | undefined> {
+export async function findActiveToken(ctx: Context, token: string, service: CallingService) {
   const now = ctx.clock();
   const read = readToken(ctx, token);
   if (!read) return undefined;
@@ -63,14 +43,14 @@ export async function findActiveToken(
   return {
     use,
     sessionId: session.id,
-    userId: session.user_id,
     kind: session.kind,
-    scope: session.scope ?? everything,
+    ...powersOf(session),
+    /** The only service that accepts the token, if any. */
     resource: session.resource,
+    /** What it allows in detail, in terms of the services that read it. */
     authorizationDetails: parseDetails(session.authorization_details),
-    actors: session.actor?.split(' ') ?? [],
+    /** The application that it was issued to, if any. */
     clientId: session.client_id,
-    within: session.path === null ? [] : withinOf(session.path),
     method: session.method,
     startedAt: session.created_at,
     issuedAt: isAccess ? issuedAt(ctx, handle.value, session) : session.rotated_at,
@@ -80,6 +60,17 @@ export async function findActiveToken(
     ),
   };
 }
+
+/** For whom and by whom a session acts, and what it may do. */
+const powersOf = ({ user_id, scope, actor, path }: StoredSession) => ({
+  userId: user_id,
+  /** Scope names separated by spaces, or `*` for everything. */
+  scope: scope ?? everything,
+  /** The services that act for the user, the last one first. */
+  actors: actor?.split(' ') ?? [],
+  /** The ids of a run's ancestors, nearest first. Empty for sign-ins and keys. */
+  within: path === null ? [] : withinOf(path),
+});
 
 async function findActiveServiceToken(
   ctx: Context,
@@ -116,19 +107,12 @@ export const actorOf = ([sub = '', ...earlier]: readonly string[]): Actor => ({
   ...(earlier.length === 0 ? {} : { act: actorOf(earlier) }),
 });
 
-export type ActiveRun = Pick<ActiveToken, 'userId' | 'scope' | 'actors' | 'within' | 'endsAt'>;
-
 /** Undefined for a session of another kind, and for a run that has ended. */
-export async function findRun(ctx: Context, id: string): Promise<ActiveRun | undefined> {
+export async function findRun(ctx: Context, id: string) {
   const [session] = await store.findSession(ctx.db.read, { id });
   if (!session || session.path === null || sessionStatus(session, ctx.clock()) !== 'active') return undefined;
-  return {
-    userId: session.user_id,
-    scope: session.scope ?? everything,
-    actors: session.actor?.split(' ') ?? [],
-    within: withinOf(session.path),
-    endsAt: Math.min(session.idle_expires_at, session.path_ends_at ?? Number.POSITIVE_INFINITY),
-  };
+  const endsAt = Math.min(session.idle_expires_at, session.path_ends_at ?? Number.POSITIVE_INFINITY);
+  return { ...powersOf(session), endsAt };
 }
 
 /** How and when a user signed in, in milliseconds since 1970. */

@@ -218,11 +218,7 @@ export const cookieOf = (ctx: Context, session: StartedSession): string =>
  * its first refresh token is unspent.
  * @throws {AuthError} `invalid_grant`, `account_disabled`
  */
-export async function repeatFirstTokens(
-  ctx: Context,
-  secret: Buffer,
-  requestedScope: string | null,
-): Promise<TokenSet> {
+export async function repeatFirstTokens(ctx: Context, secret: Buffer, requestedScope: string | null) {
   const [session] = await store.findSession(ctx.db.read, { id: sessionIdOf(secret) });
   const status = session ? sessionStatus(session, ctx.clock()) : 'ended';
   if (status === 'disabled') throw accountDisabled();

@@ -124,11 +124,7 @@ export const mayStart = (epoch: Expression<number | null>): Expression<SqlBool> 
     and users.session_epoch = coalesce(cast(${epoch} as integer), users.session_epoch))`;
 
 /** The session with this id is active, at least for its access tokens. */
-export const isActiveSession = (
-  id: Expression<string>,
-  now: Expression<number>,
-  dialect: Dialect,
-): Expression<SqlBool> =>
+export const isActiveSession = (id: Expression<string>, now: Expression<number>, dialect: Dialect) =>
   sql<SqlBool>`exists (
     select 1 from sessions where sessions.id = ${id} and ${isActive(now, dialect, { end: 'expires_at' })}
   )`;

@@ -12,7 +12,7 @@ import type { Dialect } from '../platform/database/executor.ts';
 import { lookup, update } from '../platform/database/gather.ts';
 import type { PlaceInList } from '../platform/database/pagination.ts';
 import type { Tables } from '../platform/database/schema.ts';
-import { named, type Slots, statement, textsOf } from '../platform/database/statement.ts';
+import { bigint, named, type Slots, statement, textsOf } from '../platform/database/statement.ts';
 import { sweepStatement } from '../platform/database/sweep.ts';
 import { endedColumns } from './runs/store.ts';
 import {
@@ -26,8 +26,6 @@ import {
   statusColumns,
   type TimesOfUse,
 } from './status.ts';
-
-const bigint = <T extends number | null>(value: Expression<T>) => sql<T>`cast(${value} as bigint)`;
 
 /** Extends the idle timeout, never shortens it, and never past the absolute lifetime. */
 const extendedIdleExpiry = (idle: Expression<number>, dialect: Dialect) => {
@@ -451,32 +449,21 @@ export const listAccessOfClient = statement<{
 /** How many of the account's newest sign-ins a new one is compared with. */
 const maxCompared = 100;
 
-/** The origins of the user's newest browser sign-ins: ended ones count, stolen and disowned ones do not. */
-export const listBrowserOrigins = statement<{ user_id: string }>()((db, p) =>
+/** The origins of the user's newest sign-ins of a kind: ended ones count, stolen and disowned ones do not. */
+const originsOf = (db: Kysely<Tables>, p: Slots<{ user_id: string }>, kind: 'browser' | 'app') =>
   db
     .selectFrom('sessions')
     .select(['ip_address', 'user_agent'])
     .where('user_id', '=', p.user_id)
-    .where('kind', '=', 'browser')
+    .where('kind', '=', kind)
     .where('distrusted_as', 'is', null)
     .orderBy('created_at', 'desc')
-    .limit(maxCompared),
-);
+    .limit(maxCompared);
 
-/**
- * The origins of the user's newest sign-ins to an application: ended ones count,
- * stolen and disowned ones do not.
- */
+export const listBrowserOrigins = statement<{ user_id: string }>()((db, p) => originsOf(db, p, 'browser'));
+
 export const listAppOrigins = statement<{ user_id: string; client_id: string }>()((db, p) =>
-  db
-    .selectFrom('sessions')
-    .select(['ip_address', 'user_agent'])
-    .where('user_id', '=', p.user_id)
-    .where('kind', '=', 'app')
-    .where('client_id', '=', p.client_id)
-    .where('distrusted_as', 'is', null)
-    .orderBy('created_at', 'desc')
-    .limit(maxCompared),
+  originsOf(db, p, 'app').where('client_id', '=', p.client_id),
 );
 
 /** The keys of a user that would be accepted now. */

@@ -1,8 +1,8 @@
 import { type AuthorizationDetails, everything } from '@latchkey/contract/scopes';
 import type { IssuedToken, TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../platform/context.ts';
-import { mintHandle, type ReadHandle, readHandle, subjectBytes } from '../platform/crypto/handle.ts';
-import { sha256 } from '../platform/crypto/primitives.ts';
+import { mintHandle, type ReadHandle, readHandle } from '../platform/crypto/handle.ts';
+import { hashedId } from '../platform/crypto/primitives.ts';
 import type { Tables } from '../platform/database/schema.ts';
 import { expiresIn } from '../platform/timers.ts';
 import type { rotationColumns } from './store.ts';
@@ -12,7 +12,7 @@ import type { rotationColumns } from './store.ts';
  * database nor the server's keys are enough to forge a token.
  */
 export const sessionIdOf = (secret: Uint8Array, prefix: 'ses_' | 'key_' = 'ses_'): string =>
-  `${prefix}${sha256('session id', secret).subarray(0, subjectBytes).toString('base64url')}`;
+  prefix + hashedId('session id', secret);
 
 /** Whether an id belongs to a key, not to a sign-in. */
 export const isKeyId = (id: string): boolean => /^key_[\w-]{22}$/.test(id);

@@ -1,10 +1,8 @@
 import { profileFields } from '@latchkey/contract/account';
 import { type AliasableExpression, type Expression, expressionBuilder, type Kysely, sql } from 'kysely';
 import type { Tables } from '../../platform/database/schema.ts';
-import { named, statement } from '../../platform/database/statement.ts';
+import { bigint, named, statement } from '../../platform/database/statement.ts';
 import { isActive } from '../../sessions/status.ts';
-
-const bigint = (value: Expression<number>) => sql<number>`cast(${value} as bigint)`;
 
 export const findUser = statement<{ id: string }>()((db, p) =>
   db.selectFrom('users').selectAll().where('id', '=', p.id),

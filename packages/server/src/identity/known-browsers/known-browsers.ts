@@ -1,6 +1,6 @@
 import type { Context } from '../../platform/context.ts';
 import { decrypt, encrypt } from '../../platform/crypto/encryption.ts';
-import { sha256 } from '../../platform/crypto/primitives.ts';
+import { hashedId } from '../../platform/crypto/primitives.ts';
 import type { RateLimitSubject } from '../../platform/rate-limits/limiter.ts';
 import type { ClientInfo } from '../../platform/values/client-address.ts';
 import { addressKey, networkKey } from '../../platform/values/client-address.ts';
@@ -40,8 +40,7 @@ interface KnownBrowser {
   readonly signIns: readonly KnownSignIn[];
 }
 
-const addressHashOf = (emailKey: string): string =>
-  sha256('known address', emailKey).subarray(0, 16).toString('base64url');
+const addressHashOf = (emailKey: string): string => hashedId('known address', emailKey);
 
 /** Decrypts a cookie; undefined if there is none, it was tampered with or its key has left the ring. */
 function readCookie(ctx: Context, cookie: string | undefined): KnownBrowser | undefined {

@@ -11,10 +11,7 @@ export type Product = ReturnType<typeof readProduct>;
 export const readProduct = (config: ConfigOf<typeof platformSettings>) =>
   Object.freeze({
     name: config.productName,
-    links: Object.freeze({
-      help: config.supportUrl,
-      legal: config.legalUrl,
-    }),
+    links: Object.freeze({ help: config.supportUrl, legal: config.legalUrl }),
     logo: config.logoFile === undefined ? undefined : readLogo(config.logoFile),
   });
 

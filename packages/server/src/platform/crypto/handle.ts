@@ -71,13 +71,9 @@ function decode(keys: KeyRing, label: string, text: string, binding: Uint8Array)
 
 const unbound = new Uint8Array();
 
-/** Creates a handle, by default under the signing key of the ring. The same input gives the same handle. */
-export const mintHandle = (
-  keys: KeyRing,
-  kind: HandleKind,
-  handle: Handle,
-  key: ServerKey = keys.signing,
-): string => handlePrefix[kind] + encode(key, handlePrefix[kind], handle, unbound).toString('base64url');
+/** Creates a handle under the signing key of the ring. The same input gives the same handle. */
+export const mintHandle = (keys: KeyRing, kind: HandleKind, handle: Handle): string =>
+  handlePrefix[kind] + encode(keys.signing, handlePrefix[kind], handle, unbound).toString('base64url');
 
 /** Verifies a handle. Undefined if malformed, forged, of another kind or under a key outside the ring. */
 export function readHandle(keys: KeyRing, kind: HandleKind, text: string): ReadHandle | undefined {
@@ -102,9 +98,5 @@ export const mintChallenge = (keys: KeyRing, kind: ChallengeKind, handle: Handle
   encode(keys.signing, challengeLabel[kind], handle, Buffer.from(binding)).toString('base64url');
 
 /** Verifies a challenge. Undefined if malformed, forged, of another kind or bound to something else. */
-export const readChallenge = (
-  keys: KeyRing,
-  kind: ChallengeKind,
-  text: string,
-  binding = '',
-): ReadHandle | undefined => decode(keys, challengeLabel[kind], text, Buffer.from(binding));
+export const readChallenge = (keys: KeyRing, kind: ChallengeKind, text: string, binding = '') =>
+  decode(keys, challengeLabel[kind], text, Buffer.from(binding));

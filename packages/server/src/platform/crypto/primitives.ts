@@ -9,6 +9,12 @@ export const systemRandom: Random = (bytes) => Buffer.from(crypto.getRandomValue
 
 const idBytes = 16;
 
+/** The id of what a secret or text stands for: 128 bits of its hash, in base64url. */
+export const hashedId = (label: string, ...parts: (Uint8Array | string)[]): string =>
+  sha256(label, ...parts)
+    .subarray(0, idBytes)
+    .toString('base64url');
+
 /** A new opaque identifier: the prefix and 128 random bits in base64url. */
 export const newId = (prefix: 'usr_' | 'pk_' | 'org_' | 'evt_' | 'mail_' | 'svc_', random: Random): string =>
   prefix + random(idBytes).toString('base64url');
@@ -105,12 +111,8 @@ export function withRetiredKeys(ring: KeyRing, list: string): LogKeys {
   const retired = parseKeys(list);
   const unretired = retired.findIndex((key) => ring.find(key.id));
   if (unretired >= 0) throw new Error(`key ${unretired + 1} is still in LATCHKEY_KEYS`);
-  return {
-    signing: ring.signing,
-    find: (id) => ring.find(id) ?? retired.find((key) => key.id.equals(id)),
-  };
+  return { signing: ring.signing, find: (id) => ring.find(id) ?? retired.find((key) => key.id.equals(id)) };
 }
 
 /** A new random key in the format of the setting and of the key file. */
-export const generateKey = (): string =>
-  Buffer.from(crypto.getRandomValues(new Uint8Array(keyBytes))).toString('base64url');
+export const generateKey = (): string => systemRandom(keyBytes).toString('base64url');

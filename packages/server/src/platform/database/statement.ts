@@ -155,6 +155,9 @@ export function together<P extends readonly Values[]>(
   };
 }
 
+/** PostgreSQL takes the type of a value in a select list from its cast only. */
+export const bigint = <T extends number | null>(value: Expression<T>) => sql<T>`cast(${value} as bigint)`;
+
 /** The strings of a JSON array, for `in`: passes a list of any length as a single value of a statement. */
 export const textsOf = (json: Expression<string>, dialect: Dialect) =>
   dialect === 'postgres'

@@ -56,13 +56,9 @@ export async function receiveFormAsQuery(request: Request): Promise<string> {
 /** The dialect that the media type names, ignoring its parameters and case. */
 export function dialectOf(request: Request): BodyDialect | undefined {
   const type = request.headers.get('Content-Type')?.split(';', 1)[0]?.trim().toLowerCase();
-  if (
-    type === 'application/json' ||
-    (type === 'application/merge-patch+json' && request.method === 'PATCH')
-  ) {
-    return 'json';
-  }
-  return type === 'application/x-www-form-urlencoded' ? 'form' : undefined;
+  if (type === mediaTypes.form) return 'form';
+  const isPatch = type === 'application/merge-patch+json' && request.method === 'PATCH';
+  return type === mediaTypes.json || isPatch ? 'json' : undefined;
 }
 
 /**
@@ -158,8 +154,6 @@ function closestAlternative(schema: z.ZodType, value: unknown): z.ZodType {
   return options.reduce((best, option) => (overlap(option) > overlap(best) ? option : best));
 }
 
-type Issue = z.core.$ZodRawIssue;
-
 const typeNames: Readonly<Record<string, string>> = {
   string: 'a string',
   number: 'a number',
@@ -175,14 +169,11 @@ const sizeUnits: Readonly<Record<string, string>> = { string: ' characters', arr
 const sized = (word: string, size: number | bigint, origin: string): string =>
   `must ${origin === 'array' ? 'have' : 'be'} at ${word} ${size}${sizeUnits[origin] ?? ''}`;
 
-const isEmptyRefused = ({ origin, minimum }: { origin: string; minimum: number | bigint }) =>
-  Number(minimum) === 1 && origin in sizeUnits;
-
 /**
  * Describes what is wrong with a field, to follow the field's name, in words that do not depend on the
  * validation library. Messages of the schema itself take precedence.
  */
-function fieldError(issue: Issue): string {
+function fieldError(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_type':
       if (issue.input === undefined) return 'is required';
@@ -191,7 +182,7 @@ function fieldError(issue: Issue): string {
       if (issue.input === undefined) return 'is required';
       return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.map((value) => JSON.stringify(value)).join(', ')}`;
     case 'too_small':
-      if (isEmptyRefused(issue)) return 'must not be empty';
+      if (Number(issue.minimum) === 1 && issue.origin in sizeUnits) return 'must not be empty';
       return sized('least', issue.minimum, issue.origin);
     case 'too_big':
       return sized('most', issue.maximum, issue.origin);

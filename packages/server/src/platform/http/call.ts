@@ -129,14 +129,9 @@ type CheckedCall = Omit<Call<Endpoint>, keyof CallHeaders>;
  * declares them, and cookies only if there are any: most requests have neither.
  * @throws {AuthError} `invalid_request` for an `Idempotency-Key` that is empty, too long or not printable
  */
-export function completeCall(
-  config: Config,
-  endpoint: Endpoint,
-  request: Request,
-  checked: CheckedCall,
-): Call<Endpoint> {
+export function completeCall(config: Config, endpoint: Endpoint, request: Request, checked: CheckedCall) {
   const { headers } = request;
-  const declared = endpoint.headers ?? noHeaders;
+  const declared = endpoint.headers ?? {};
   const cookies = headers.get('Cookie');
   const cookie = (kind: 'session' | 'knownBrowser' | 'requests'): string | undefined =>
     cookies === null ? undefined : readCookie(config, kind, cookies);
@@ -155,10 +150,8 @@ export function completeCall(
     knownBrowserCookie:
       cookies !== null && isFromForeignPage(config, headers) ? undefined : cookie('knownBrowser'),
     requestsCookie: cookie('requests'),
-  };
+  } satisfies Call<Endpoint>;
 }
-
-const noHeaders: Readonly<Record<string, string>> = {};
 
 /** Reads the signal of the request only where needed, because the runtime then watches the connection. */
 function readWait(request: Request): WaitPreference | undefined {

@@ -59,11 +59,6 @@ export function requireExpectedUser(headers: Headers, userId: string): void {
   const expected = headers.get(userHeader);
   if (expected === null || expected === userId) return;
   if (!userIdPattern.test(expected)) throw invalidRequest(`${userHeader}: must be one user id`);
-  throw new AuthError(
-    'precondition_failed',
-    `The credential belongs to another user than the one in ${userHeader}.`,
-    {
-      detail: 'another_user',
-    },
-  );
+  const description = `The credential belongs to another user than the one in ${userHeader}.`;
+  throw new AuthError('precondition_failed', description, { detail: 'another_user' });
 }

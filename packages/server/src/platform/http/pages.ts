@@ -4,8 +4,7 @@ import { fieldLimits } from '@latchkey/contract/field-limits';
 import { type Language, languageOf, languages } from '@latchkey/contract/languages';
 import { pageDataId } from '@latchkey/contract/page-data';
 import type { Config } from '../config/config.ts';
-import type { Logo } from '../config/product.ts';
-import { linksOf, type Product } from '../config/product.ts';
+import { type Logo, linksOf, type Product } from '../config/product.ts';
 import { pathNotFound } from '../errors.ts';
 import { preferredLanguage, prefersHtml } from '../values/accept.ts';
 import { escapeHtml } from '../values/html.ts';
@@ -158,7 +157,12 @@ export function pageRoutes(routes: Routes, options: PageOptions): void {
   const { logo } = options.product;
   if (logo !== undefined) {
     const file = storeFile(logo.bytes);
-    const headers = { ...securityHeaders, ...logoHeaders(logo) };
+    const headers = {
+      ...securityHeaders,
+      'Content-Type': logo.type,
+      'Content-Security-Policy': logoContentSecurityPolicy,
+      'Cache-Control': `public, max-age=${logoMaxAgeSeconds}`,
+    };
     routes.get(logoPath, ({ request }) => fileResponse(file, request.headers, headers));
   }
 
@@ -288,10 +292,3 @@ const logoMaxAgeSeconds = 86_400;
  */
 const logoContentSecurityPolicy =
   "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
-
-/** The headers of the response with the logo, besides those of every file. */
-const logoHeaders = ({ type }: Logo): Record<string, string> => ({
-  'Content-Type': type,
-  'Content-Security-Policy': logoContentSecurityPolicy,
-  'Cache-Control': `public, max-age=${logoMaxAgeSeconds}`,
-});

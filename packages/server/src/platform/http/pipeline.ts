@@ -122,7 +122,7 @@ export function createApi(ctx: Context, routes: Routes, access: Access): Api {
       return respond(ctx, exchange, dialect, reply, caller);
     };
 
-    routes.describe(describeEndpoint(endpoint));
+    routes.operations.push(describeEndpoint(endpoint));
     routes.on(endpoint.method.toUpperCase(), patternOf(endpoint.path), answerCall, {
       isPolled: endpoint.isPolled,
     });

@@ -183,8 +183,6 @@ const jsonHeaders = new Headers({ ...commonHeaders, 'Content-Type': 'application
 
 const hstsMaxAgeSeconds = 63_072_000;
 
-const noParams: Readonly<Record<string, string>> = {};
-
 /** One HTTP request, the response being built for it, and what the log will say about it. */
 export class Exchange {
   readonly request: Request;
@@ -195,7 +193,7 @@ export class Exchange {
   readonly loggedId: string;
   /** In milliseconds of this process's monotonic clock. */
   readonly arrivedAt: number;
-  params = noParams;
+  params: Readonly<Record<string, string>> = {};
   outcome = 'ok';
   detail: ErrorDetail | ReplyDetail | undefined;
   /** Takes the place of the error object. */
@@ -288,16 +286,8 @@ export class Routes {
   readonly #literal = new Map<string, Map<string, Route>>();
   readonly #router = new RegExpRouter<Route>();
   readonly #methods = new Map<string, Set<string>>();
-  readonly #operations: Operation[] = [];
-
-  get operations(): readonly Operation[] {
-    return this.#operations;
-  }
-
-  /** Adds an operation to the API document. It does not add a route. */
-  describe(operation: Operation): void {
-    this.#operations.push(operation);
-  }
+  /** What the API document describes. */
+  readonly operations: Operation[] = [];
 
   /** Adds a handler. Path parameters are written `:name`. The first route that matches wins. */
   on(method: string, pattern: string, handler: Handler, more?: Pick<Route, 'isPolled'>): void {
@@ -341,7 +331,7 @@ export class Routes {
   /** Starts the count of every route and documented status at 0, so that a rate sees the first failure. */
   initializeCounts({ expectRequests }: Metrics): void {
     const described = new Map<string, string[]>();
-    for (const { method, path, responses } of this.#operations)
+    for (const { method, path, responses } of this.operations)
       described.set(`${method.toUpperCase()} ${patternOf(path)}`, Object.keys(responses));
     for (const [pattern, known] of this.#methods) {
       for (const method of known) {

@@ -25,7 +25,7 @@ export function serveStaticPath(
 ): void {
   const headers = isStored ? [etag] : [];
   routes.get(operation.path, handler);
-  routes.describe({
+  routes.operations.push({
     security: [],
     ...operation,
     method: 'get',

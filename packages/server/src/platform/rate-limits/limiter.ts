@@ -51,19 +51,11 @@ export async function refundingOnError<T>(counted: Reservation, work: () => Prom
 }
 
 /** Counts shared limits in PostgreSQL and all others in memory. On SQLite, all limits are in memory. */
-export function createRateLimiter({
-  rules,
-  quotas,
-  db,
-  clock,
-  metrics,
-}: {
-  rules: RateLimitRules;
-  quotas: Readonly<Record<RateLimitName, Quota>> | undefined;
-  db: Database;
-  clock: () => number;
-  metrics: Metrics;
-}): RateLimiter {
+export function createRateLimiter(
+  rules: RateLimitRules,
+  quotas: Readonly<Record<RateLimitName, Quota>> | undefined,
+  { db, clock, metrics }: { db: Database; clock: () => number; metrics: Metrics },
+): RateLimiter {
   if (!quotas) return { take: async () => ({ headers: {}, refund: async () => undefined }) };
   const counters = Object.fromEntries(
     (Object.keys(rules) as RateLimitName[]).map((name) => [
@@ -81,11 +73,7 @@ export function createRateLimiter({
     const refund = async (): Promise<void> => {
       for (const refundOne of refunds) await refundOne();
     };
-    const count = async ({
-      limit,
-      subject,
-      reportedAs = limit,
-    }: RateLimitSubject): Promise<RateLimitState> => {
+    const count = async ({ limit, subject, reportedAs = limit }: RateLimitSubject) => {
       const quota = quotas[limit];
       const counter = counters[limit];
       const key = sha256('rate limit', subject).toString('base64url').slice(0, 22);
@@ -229,12 +217,9 @@ export interface Rule extends Quota {
 
 const limit =
   (shared: boolean) =>
-  (quota: number, windowSeconds: number, description: string): Rule => ({
-    quota,
-    windowSeconds,
-    shared,
-    description,
-  });
+  (quota: number, windowSeconds: number, description: string): Rule => {
+    return { quota, windowSeconds, shared, description };
+  };
 
 export const sharedLimit = limit(true);
 export const nodeLimit = limit(false);

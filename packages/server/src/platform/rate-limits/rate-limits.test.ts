@@ -299,14 +299,14 @@ test('without its database the limiter refuses guesses and mails, passes everyth
 
 test('a window has never more than its length left, also by the clock of a node that is behind', async () => {
   const { config, clock, ...others } = (await openApp('postgres')).ctx;
-  const node = { ...others, rules: rateLimitRules, quotas: config.rateLimitQuotas };
   const now = clock();
   for (const [behindMs, left] of [
     [0, 60],
     [1, 60],
     [-1000, 59],
   ] as const) {
-    const limiter = createRateLimiter({ ...node, clock: () => now - behindMs });
+    const node = { ...others, clock: () => now - behindMs };
+    const limiter = createRateLimiter(rateLimitRules, config.rateLimitQuotas, node);
     const { headers } = await limiter.take({ limit: 'runs', subject: 'a', isReported: true });
     expect(headers['RateLimit']).toEndWith(`;t=${left}`);
   }

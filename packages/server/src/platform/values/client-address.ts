@@ -15,13 +15,10 @@ export const maxUserAgentLength = 512;
 /** The address and user agent that sessions, events and security notices record. */
 export const readClientInfo = (
   trustedProxies: readonly CidrRange[],
-  {
-    request,
-    connection,
-  }: { readonly request: Request; readonly connection: { readonly peer: string | undefined } },
+  from: { readonly request: Request; readonly connection: { readonly peer: string | undefined } },
 ): ClientInfo => ({
-  ipAddress: clientAddress(connection.peer, request.headers.get('X-Forwarded-For'), trustedProxies),
-  userAgent: readUserAgent(request.headers),
+  ipAddress: clientAddress(from.connection.peer, from.request.headers.get('X-Forwarded-For'), trustedProxies),
+  userAgent: readUserAgent(from.request.headers),
 });
 
 /** Shown in lists and mails, so it has no control characters, bidi overrides or split surrogate pairs. */
@@ -36,13 +33,13 @@ const readUserAgent = (headers: Headers): string | null =>
 export const programOf = (userAgent: string | null): string => (userAgent ?? '').replace(/[\d._]+/g, '');
 
 /** A CIDR range: its first address and its prefix length in bits. */
-export type CidrRange = [ipaddr.IPv4 | ipaddr.IPv6, number];
+export type CidrRange = [Address, number];
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
 const ipv4AddressBits = 32;
 const ipv4NetworkBits = 24;
 const ipv6NetworkBits = 64;
-
-type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
 /** How many texts each of the functions below remembers. */
 export const maxRemembered = 1000;

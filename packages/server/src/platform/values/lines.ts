@@ -4,10 +4,7 @@ const newline = 0x0a;
  * Splits a stream of bytes into lines, without their line ends. A line of more than `maxBytes` is skipped and
  * yields undefined, so no input needs more memory than that.
  */
-export async function* linesOf(
-  chunks: AsyncIterable<Uint8Array>,
-  maxBytes: number,
-): AsyncGenerator<Buffer | undefined> {
+export async function* linesOf(chunks: AsyncIterable<Uint8Array>, maxBytes: number) {
   let parts: Uint8Array[] = [];
   let length = 0;
   const finish = (): Buffer | undefined => {

@@ -1,22 +1,11 @@
 import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import {
-  type Audit,
-  Auditor,
-  checkChainCount,
-  checkTotal,
-  macBeforeNext,
-  reseal,
-  sealingKeyOf,
-} from './chain.ts';
+import { Auditor, checkChainCount, checkTotal, macBeforeNext, reseal, sealingKeyOf } from './chain.ts';
 import { accounts, batchSize, eventsOf } from './reading.ts';
 import * as store from './store.ts';
 
 /** Audits the log of one user or, one after the other, of all users. Concurrent writes to a log are not reported as defects. */
-export async function* auditLogs(
-  ctx: Context,
-  userId: string | undefined,
-): AsyncGenerator<{ userId: string; audit: Audit }> {
+export async function* auditLogs(ctx: Context, userId: string | undefined) {
   for await (const id of accounts(ctx, userId)) {
     const audit = await auditLog(ctx, ctx.db.read, store.findChain, id);
     const isIntact = audit?.findings.length === 0;
@@ -28,19 +17,14 @@ export async function* auditLogs(
 }
 
 /** Undefined when the account is gone. */
-async function auditLog(
-  ctx: Context,
-  on: Executor,
-  find: typeof store.findChain,
-  userId: string,
-): Promise<Audit | undefined> {
+async function auditLog(ctx: Context, on: Executor, find: typeof store.findChain, userId: string) {
   const [chain] = await find(on, { user_id: userId });
   if (!chain) {
     const [account] = await store.findAccount(on, { id: userId });
     const findings = [
       { problem: 'no chain' as const, where: 'the record of the ends of the log is missing' },
     ];
-    return account && { findings, events: 0, retired: 0, retiredKeys: new Set() };
+    return account && { findings, events: 0, retired: 0, retiredKeys: new Set<string>() };
   }
   const auditor = new Auditor(ctx.logKeys, chain);
   for await (const row of eventsOf(on, userId)) auditor.take(row);
@@ -82,12 +66,7 @@ export async function sweepEvents(ctx: Context, before: number, limit: number): 
   return deleted;
 }
 
-async function sweepLog(
-  ctx: Context,
-  tx: Executor,
-  userId: string,
-  before: number,
-): Promise<{ id: string }[]> {
+async function sweepLog(ctx: Context, tx: Executor, userId: string, before: number) {
   const [chain] = await store.lockFreeChain(tx, { user_id: userId });
   if (!chain) return [];
   const rows = await store.listEventsAfter(tx, {
@@ -130,10 +109,7 @@ export async function lastSeals(ctx: Context): Promise<ReadonlyMap<string, numbe
  * The server key of the newest seal in the security log, and the account whose log has it, if that key is not among these; undefined
  * if it is, or if nothing is sealed.
  */
-export async function findMissingSealKey(
-  on: Executor,
-  { logKeys }: Partial<Pick<Context, 'logKeys'>>,
-): Promise<{ readonly keyId: string; readonly userId: string } | undefined> {
+export async function findMissingSealKey(on: Executor, { logKeys }: Partial<Pick<Context, 'logKeys'>>) {
   // Its events may all be older than what is kept.
   const [newest] = [...(await store.newestSeal(on, {})), ...(await store.anyChainSeal(on, {}))];
   if (!newest) return undefined;

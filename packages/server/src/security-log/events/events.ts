@@ -51,12 +51,7 @@ const repeatIntervalMs = 3_600_000;
  * @param locked the log, if the transaction has locked it and not yet written to it
  * @throws {AuthError} `invalid_token` when the account is gone
  */
-export async function recordEvent(
-  ctx: Context,
-  tx: Executor,
-  event: NewEvent,
-  locked?: LockedLog,
-): Promise<void> {
+export async function recordEvent(ctx: Context, tx: Executor, event: NewEvent, locked?: LockedLog) {
   await append(ctx, tx, locked ?? (await requireLog(ctx, tx, event.userId)), event, null);
 }
 
@@ -167,12 +162,7 @@ export async function recordOncePerHour(
  * time. Locks the log only if there is something to record.
  * @throws {AuthError} `invalid_token` when the account is gone
  */
-export async function recordOncePerHourIn(
-  ctx: Context,
-  tx: Executor,
-  event: NewEvent,
-  subject: string,
-): Promise<void> {
+export async function recordOncePerHourIn(ctx: Context, tx: Executor, event: NewEvent, subject: string) {
   const key = onceOf(ctx, event, subject);
   if ((await store.findOnce(tx, key)).length > 0) return;
   const chain = await requireLog(ctx, tx, event.userId);
@@ -252,13 +242,7 @@ export async function closeLog(ctx: Context, tx: Executor, userId: string): Prom
   if (log) await store.updateTotal(tx, nextTotal(ctx.logKeys, log.total, -log.counted));
 }
 
-async function append(
-  ctx: Context,
-  tx: Executor,
-  log: LockedLog,
-  event: NewEvent,
-  once: string | null,
-): Promise<void> {
+async function append(ctx: Context, tx: Executor, log: LockedLog, event: NewEvent, once: string | null) {
   const row = {
     id: newId('evt_', ctx.random),
     user_id: event.userId,

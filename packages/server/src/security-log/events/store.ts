@@ -90,20 +90,10 @@ export const insertChain = statement<{ user_id: string }>()((db, p, dialect) => 
 export const updateChain = statement<Tables['event_chains'] & { seen: string }>()((db, p) =>
   db
     .updateTable('event_chains')
-    .set(
-      named(p, [
-        'base_seq',
-        'base_mac',
-        'head_seq',
-        'head_mac',
-        'head_at',
-        'oldest_at',
-        'seal',
-        'counted',
-        'counted_seq',
-        'count_seal',
-      ]),
-    )
+    .set({
+      ...named(p, ['base_seq', 'base_mac', 'head_seq', 'head_mac', 'head_at', 'oldest_at', 'seal']),
+      ...named(p, ['counted', 'counted_seq', 'count_seal']),
+    })
     .where('user_id', '=', p.user_id)
     .where('seal', '=', p.seen),
 );

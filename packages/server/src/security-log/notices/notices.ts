@@ -2,7 +2,7 @@ import { type Language, languageOf } from '@latchkey/contract/languages';
 import type { NoticeKind } from '@latchkey/contract/notices';
 import type { Context } from '../../platform/context.ts';
 import { subjectBytes } from '../../platform/crypto/handle.ts';
-import { sha256 } from '../../platform/crypto/primitives.ts';
+import { hashedId } from '../../platform/crypto/primitives.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { writerFor } from '../../platform/mail/compose.ts';
 import { enqueueMail, type Mail } from '../../platform/mail/outbox.ts';
@@ -140,10 +140,7 @@ async function enqueueForOwner(ctx: Context, tx: Executor, owner: Owner, mail: M
 }
 
 /** The id of a mail in the outbox that is the same for the same parts. */
-const mailIdOf = (...parts: string[]): string =>
-  `mail_${sha256('mail', ...parts)
-    .subarray(0, subjectBytes)
-    .toString('base64url')}`;
+const mailIdOf = (...parts: string[]): string => `mail_${hashedId('mail', ...parts)}`;
 
 /** What a mail to the owner of an account refers to, and the former language that it is in, if it is. */
 export function referenceOf({ reference: text }: Pick<Mail, 'reference'>) {

@@ -7,12 +7,7 @@ import { z } from 'zod';
 import type { Context } from '../../platform/context.ts';
 import { AuthError, type ErrorDetail, invalidGrant } from '../../platform/errors.ts';
 import { FetchError, fetchDocument, type Resolve } from '../../platform/outgoing/fetch-document.ts';
-import {
-  type FetchedKeys,
-  keySetDocument,
-  openKeySet,
-  type VerifySignature,
-} from '../../platform/outgoing/key-set.ts';
+import { keySetDocument, openKeySet, type VerifySignature } from '../../platform/outgoing/key-set.ts';
 import { assertionError, readClaims } from '../../platform/values/assertion.ts';
 import type { ClientInfo } from '../../platform/values/client-address.ts';
 import { isLoopbackHost } from '../../platform/values/loopback.ts';
@@ -128,11 +123,7 @@ export function openIssuers(ctx: Context, resolve?: Resolve) {
 const discovery = z.object({ issuer: z.string(), jwks_uri: z.string() });
 
 /** Undefined if the issuer cannot be reached or its documents cannot be used. */
-async function fetchKeySet(
-  ctx: Context,
-  issuer: string,
-  resolve: Resolve | undefined,
-): Promise<FetchedKeys | undefined> {
+async function fetchKeySet(ctx: Context, issuer: string, resolve: Resolve | undefined) {
   const fetchJson = async (url: string): Promise<unknown> => {
     const parsed = URL.parse(url);
     const allowLoopback = ctx.config.isLocal;

@@ -3,7 +3,7 @@
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { trustError } from '@latchkey/contract/key-trust';
 import type { Key, KeyTrust, NewKey } from '@latchkey/contract/keys';
-import { type AuthorizationDetails, everything } from '@latchkey/contract/scopes';
+import { everything } from '@latchkey/contract/scopes';
 import { lockAccountRow } from '../../accounts/locks.ts';
 import type { Context, Requester } from '../../platform/context.ts';
 import { subjectBytes } from '../../platform/crypto/handle.ts';
@@ -24,7 +24,7 @@ import { checkAuthorizationDetails, holdAccess, resolveAccess } from '../../serv
 import { type KeyRow, keyDetail, keyEvent } from '../ending.ts';
 import { whyNotStarted } from '../starting.ts';
 import * as store from '../store.ts';
-import { keyOf, sessionIdOf, storedScope } from '../tokens.ts';
+import { keyOf, parseDetails, sessionIdOf, storedScope } from '../tokens.ts';
 import type { Act, Touches } from '../touches.ts';
 
 /**
@@ -147,9 +147,7 @@ const shownKey = (row: ShownRow): Key => ({
   name: row.client_name ?? '',
   scope: row.scope ?? everything,
   resource: row.resource,
-  ...(row.authorization_details === null
-    ? {}
-    : { authorization_details: JSON.parse(row.authorization_details) as AuthorizationDetails }),
+  ...(row.authorization_details && { authorization_details: parseDetails(row.authorization_details)! }),
   ...(row.trust === null ? {} : { trust: parseTrust(row.trust) }),
   ...shown(row, ['created_at', 'expires_at']),
   last_used_at: row.last_used_at === 0 ? null : new Date(row.last_used_at).toISOString(),

@@ -1,6 +1,6 @@
 import { type AliasableExpression, expressionBuilder, sql } from 'kysely';
 import type { Tables } from '../../platform/database/schema.ts';
-import { named, statement } from '../../platform/database/statement.ts';
+import { bigint, named, statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
 import { isActive, isIdleSince, isRunOpen } from '../status.ts';
 
@@ -18,16 +18,9 @@ export const endedColumns = [
 
 /** The columns of a new run that the caller supplies. */
 const given = [
-  ...([
-    'id',
-    'client_name',
-    'ip_address',
-    'user_agent',
-    'scope',
-    'resource',
-    'authorization_details',
-  ] as const),
-  ...(['path', 'within_session_id', 'root_session_id', 'service_id', 'actor'] as const),
+  ...(['id', 'client_name', 'ip_address', 'user_agent', 'scope', 'resource'] as const),
+  ...(['authorization_details', 'path', 'within_session_id', 'root_session_id'] as const),
+  ...(['service_id', 'actor'] as const),
 ] as const;
 const givenNumbers = ['idle_expires_at', 'expires_at', 'token_ttl_seconds'] as const;
 
@@ -42,7 +35,6 @@ export const insertRun = statement<
   }
 >()((db, p, dialect) => {
   const e = expressionBuilder<Tables, 'users'>();
-  const bigint = (value: AliasableExpression<number | null>) => sql<number>`cast(${value} as bigint)`;
   const row = {
     ...named(p, given),
     user_id: e.ref('users.id'),
@@ -76,21 +68,14 @@ export const insertRun = statement<
  * depth. The second number also counts runs within a run that has ended.
  */
 export const countRuns = statement<{ within_session_id: string; root_session_id: string; now: number }>()(
-  (db, p) =>
-    db.selectNoFrom((e) => [
-      e
-        .selectFrom('sessions')
-        .select(sql<number>`cast(count(*) as integer)`.as('runs'))
-        .where('within_session_id', '=', p.within_session_id)
-        .where(isRunOpen(p.now))
-        .as('within'),
-      e
-        .selectFrom('sessions')
-        .select(sql<number>`cast(count(*) as integer)`.as('runs'))
-        .where('root_session_id', '=', p.root_session_id)
-        .where(isRunOpen(p.now))
-        .as('below'),
-    ]),
+  (db, p) => {
+    const count = sql<number>`cast(count(*) as integer)`.as('runs');
+    const open = db.selectFrom('sessions').select(count).where(isRunOpen(p.now));
+    return db.selectNoFrom([
+      open.where('within_session_id', '=', p.within_session_id).as('within'),
+      open.where('root_session_id', '=', p.root_session_id).as('below'),
+    ]);
+  },
 );
 
 /** How many active runs are below a sign-in or key, exactly. */

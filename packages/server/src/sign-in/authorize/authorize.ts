@@ -314,11 +314,7 @@ export async function approveRequest(
  * Denies an authorization request. Changes nothing: the client learns of the denial from the response.
  * @throws {AuthError} the errors of the request
  */
-export async function denyRequest(
-  ctx: Context,
-  options: AuthorizeOptions,
-  asked: AskedRequest,
-): Promise<AuthorizationResponse> {
+export async function denyRequest(ctx: Context, options: AuthorizeOptions, asked: AskedRequest) {
   const { target } = await checkFor(ctx, options, asked);
   return errorResponseTo(target, { code: 'access_denied', message: 'The user denied the request.' });
 }

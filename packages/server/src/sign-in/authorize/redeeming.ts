@@ -2,8 +2,8 @@ import type { TokenSet } from '@latchkey/contract/tokens';
 import { lockAccountRow } from '../../accounts/locks.ts';
 import type { Context, TokenRequest } from '../../platform/context.ts';
 import { readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
-import { idempotencyHash, sha256 } from '../../platform/crypto/primitives.ts';
-import { AuthError, invalidGrant, invalidRequest } from '../../platform/errors.ts';
+import { hashedId, idempotencyHash, sha256 } from '../../platform/crypto/primitives.ts';
+import { invalidGrant, invalidRequest, isRefusal } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-address.ts';
 import { commandLineId, proveClient } from '../../services/clients.ts';
 import { holdAccess, requireOwnAccess } from '../../services/scopes.ts';
@@ -116,13 +116,10 @@ export async function noticeReplay(ctx: Context, text: string, client: ClientInf
 
 const repeatedTooLate = 'repeated_too_late';
 
-/** Any other error may come after the commit, or go by itself: the same request may come again. */
-const isRefusal = (error: unknown): error is AuthError =>
-  error instanceof AuthError && error.status < 500 && error.code !== 'rate_limited';
-
 /**
  * Whether a request with a redeemed code that ended in this error is a second use of it. The request that
- * redeemed the code is none when it comes again after its tokens were used or its session ended.
+ * redeemed the code is none when it comes again after its tokens were used or its session ended. After an
+ * error that is no refusal, the same request may come again.
  */
 export const isSecondUse = (error: Error): boolean => isRefusal(error) && error.detail !== repeatedTooLate;
 
@@ -183,8 +180,7 @@ async function startAppSession(
 }
 
 /** The id of the row of an authorization code. */
-export const codeIdOf = (secret: Uint8Array): string =>
-  sha256('authorization code', secret).subarray(0, subjectBytes).toString('base64url');
+export const codeIdOf = (secret: Uint8Array): string => hashedId('authorization code', secret);
 
 /** Derives the session's secret from the code, so that the response to a redemption can be repeated. */
 export const sessionSecretOf = (secret: Uint8Array): Buffer =>

@@ -35,18 +35,13 @@ export const redeem = statement<{ id: string; user_id: string; now: number; requ
       .where('spent_at', 'is', null)
       .where('expires_at', '>', p.now)
       .where((e) => isActiveSession(e.ref('approved_by'), p.now, dialect))
-      .returning((e) => [
-        e
-          .selectFrom('sessions')
-          .select('sessions.created_at')
-          .whereRef('sessions.id', '=', 'approved_by')
-          .as('authenticated_at'),
-        e
-          .selectFrom('sessions')
-          .select('sessions.method')
-          .whereRef('sessions.id', '=', 'approved_by')
-          .as('authenticated_by'),
-      ]),
+      .returning((e) => {
+        const approver = e.selectFrom('sessions').whereRef('sessions.id', '=', 'approved_by');
+        return [
+          approver.select('sessions.created_at').as('authenticated_at'),
+          approver.select('sessions.method').as('authenticated_by'),
+        ];
+      }),
 );
 
 /** The account that a code belongs to. */

@@ -4,7 +4,7 @@ import type { TokenSet } from '@latchkey/contract/tokens';
 import { lockAccountRow } from '../../accounts/locks.ts';
 import type { Context, TokenRequest, WaitPreference } from '../../platform/context.ts';
 import { readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
-import { idempotencyHash, sha256 } from '../../platform/crypto/primitives.ts';
+import { hashedId, idempotencyHash, sha256 } from '../../platform/crypto/primitives.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { AuthError, type ErrorDetail, orThrow } from '../../platform/errors.ts';
@@ -362,8 +362,7 @@ const unknownDeviceCode = (detail: ErrorDetail) =>
   });
 
 /** The id of the authorization with this device code. */
-export const authorizationIdOf = (secret: Uint8Array): string =>
-  sha256('device authorization', secret).subarray(0, subjectBytes).toString('base64url');
+export const authorizationIdOf = (secret: Uint8Array): string => hashedId('device authorization', secret);
 
 /** Derives the session's secret from the device code, so that the response to a poll can be repeated. */
 export const sessionSecretOf = (secret: Uint8Array): Buffer =>

@@ -14,23 +14,22 @@ type Approved =
   | 'approved_by'
   | `confirmation_${string}`;
 
+/** Changes an authorization that has this status, so that of concurrent changes one has an effect. */
+const change = (
+  db: Kysely<Tables>,
+  id: Expression<string>,
+  status: Tables['device_authorizations']['status'],
+) => db.updateTable('device_authorizations').where('id', '=', id).where('status', '=', status);
+
 /** Inserts a device authorization; no row when its user code is already in use. */
 export const insertAuthorization = statement<Omit<Tables['device_authorizations'], Polled | Approved>>()(
   (db, p) =>
     db
       .insertInto('device_authorizations')
       .values({
-        ...named(p, [
-          'id',
-          'session_id',
-          'user_code_hash',
-          'client_id',
-          'client_name',
-          'device_name',
-          'scope',
-        ]),
-        ...named(p, ['resource', 'ip_address', 'user_agent', 'created_at', 'expires_at', 'interval_seconds']),
-        ...named(p, ['can_confirm']),
+        ...named(p, ['id', 'session_id', 'user_code_hash', 'client_id', 'client_name', 'device_name']),
+        ...named(p, ['scope', 'resource', 'ip_address', 'user_agent', 'created_at', 'expires_at']),
+        ...named(p, ['interval_seconds', 'can_confirm']),
         status: 'pending',
         last_poll_at: 0,
         confirmation_tries: 0,
@@ -63,11 +62,8 @@ export const acceptPoll = update('device_authorizations', {
   due_by: 'bigint',
   answered_at: 'bigint',
 })((db, p) =>
-  db
-    .updateTable('device_authorizations')
+  change(db, p.id, 'pending')
     .set({ last_poll_at: p.answered_at })
-    .where('id', '=', p.id)
-    .where('status', '=', 'pending')
     .where('expires_at', '>', p.now)
     .where(sql<boolean>`last_poll_at + interval_seconds * 1000 <= ${p.due_by}`)
     .returning('id'),
@@ -75,12 +71,7 @@ export const acceptPoll = update('device_authorizations', {
 
 /** Lets the interval count from another moment than `planned_at`, because a held poll ended before. */
 export const endHeldPoll = statement<{ id: string; planned_at: number; ended_at: number }>()((db, p) =>
-  db
-    .updateTable('device_authorizations')
-    .set({ last_poll_at: p.ended_at })
-    .where('id', '=', p.id)
-    .where('status', '=', 'pending')
-    .where('last_poll_at', '=', p.planned_at),
+  change(db, p.id, 'pending').set({ last_poll_at: p.ended_at }).where('last_poll_at', '=', p.planned_at),
 );
 
 /** The given authorizations that are no longer pending. `ids` is a JSON array. */
@@ -104,8 +95,7 @@ export const countConfirmation = statement<{
   tried: string | null;
 }>()((db, p) => {
   const tried = sql<string | null>`cast(${p.tried} as text)`;
-  return db
-    .updateTable('device_authorizations')
+  return change(db, p.id, 'approved')
     .set({
       last_poll_at: p.now,
       confirmation_tries: sql<number>`confirmation_tries + cast(${p.tries} as integer)`,
@@ -113,8 +103,6 @@ export const countConfirmation = statement<{
         string | null
       >`coalesce(coalesce(confirmation_tried || ' ', '') || ${tried}, confirmation_tried)`,
     })
-    .where('id', '=', p.id)
-    .where('status', '=', 'approved')
     .where('last_poll_at', '=', p.seen_poll_at)
     .returning('confirmation_tries');
 });
@@ -134,6 +122,9 @@ export const growInterval = statement<{ id: string; by_seconds: number }>()((db,
     .returning('interval_seconds'),
 );
 
+/** What the decision about an authorization is recorded with. */
+const decided = ['id', 'client_name', 'device_name', 'ip_address', 'scope', 'resource'] as const;
+
 /**
  * Approves a pending authorization for a session of a locked account; a row for exactly one decision. The
  * authorization takes the session's epoch, so that revoking all sessions also revokes this approval, whichever commits
@@ -146,8 +137,7 @@ export const approve = statement<{
   confirmation_hash: string | null;
   passkey_id: string | null;
 }>()((db, p) =>
-  db
-    .updateTable('device_authorizations')
+  change(db, p.id, 'pending')
     .set((e) => ({
       passkey_id: p.passkey_id,
       status: 'approved' as const,
@@ -156,21 +146,13 @@ export const approve = statement<{
       user_id: e.selectFrom('sessions').select('user_id').where('id', '=', p.session_id),
       session_epoch: e.selectFrom('sessions').select('session_epoch').where('id', '=', p.session_id),
     }))
-    .where('id', '=', p.id)
-    .where('status', '=', 'pending')
     .where('expires_at', '>', p.now)
-    .returning(['id', 'client_name', 'device_name', 'ip_address', 'scope', 'resource']),
+    .returning(decided),
 );
 
 /** Denies a pending authorization; a row for exactly one decision. */
 export const deny = statement<{ id: string; now: number }>()((db, p) =>
-  db
-    .updateTable('device_authorizations')
-    .set({ status: 'denied' })
-    .where('id', '=', p.id)
-    .where('status', '=', 'pending')
-    .where('expires_at', '>', p.now)
-    .returning(['id', 'client_name', 'device_name', 'ip_address', 'scope', 'resource']),
+  change(db, p.id, 'pending').set({ status: 'denied' }).where('expires_at', '>', p.now).returning(decided),
 );
 
 /** The account that approved a device authorization. */
@@ -187,34 +169,23 @@ export const redeem = statement<{
   now: number;
   idempotency_hash: string | null;
 }>()((db, p, dialect) =>
-  db
-    .updateTable('device_authorizations')
+  change(db, p.id, 'approved')
     .set({ status: 'redeemed', redeemed_at: p.now, idempotency_hash: p.idempotency_hash })
-    .where('id', '=', p.id)
     .where('user_id', '=', lockedAccountId(db, approverOf(db, p.id), dialect))
-    .where('status', '=', 'approved')
     .where('expires_at', '>', p.now)
     .returning('id'),
 );
 
 /** Pending becomes cancelled, unless a decision came first. */
 export const cancelPending = statement<{ id: string }>()((db, p) =>
-  db
-    .updateTable('device_authorizations')
-    .set({ status: 'cancelled' })
-    .where('id', '=', p.id)
-    .where('status', '=', 'pending')
-    .returning('id'),
+  change(db, p.id, 'pending').set({ status: 'cancelled' }).returning('id'),
 );
 
 /** Locks the account that approved and turns approved into cancelled, unless a poll has redeemed it first. */
 export const cancelApproved = statement<{ id: string }>()((db, p, dialect) =>
-  db
-    .updateTable('device_authorizations')
+  change(db, p.id, 'approved')
     .set({ status: 'cancelled' })
-    .where('id', '=', p.id)
     .where('user_id', '=', lockedAccountId(db, approverOf(db, p.id), dialect))
-    .where('status', '=', 'approved')
     .returning(['user_id', 'session_id']),
 );
 

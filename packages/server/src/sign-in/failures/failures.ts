@@ -1,5 +1,5 @@
 import type { Context } from '../../platform/context.ts';
-import { AuthError } from '../../platform/errors.ts';
+import { type AuthError, isRefusal } from '../../platform/errors.ts';
 import { type ClientInfo, networkKey } from '../../platform/values/client-address.ts';
 import { recordFailedSignIn } from '../../security-log/events/events.ts';
 
@@ -31,10 +31,6 @@ export const signInFailureReasons = {
   ],
 } as const satisfies Record<string, readonly string[]>;
 type SignInFailureMethod = keyof typeof signInFailureReasons;
-
-/** Whether a sign-in was refused for what it presented, not by a rate limit or a failure of the service. */
-const isRefusal = (error: unknown): error is AuthError =>
-  error instanceof AuthError && error.code !== 'rate_limited' && error.status < 500;
 
 /** Runs an attempt to sign in and counts it in the metrics if it is refused. */
 export async function countingFailures<Result>(

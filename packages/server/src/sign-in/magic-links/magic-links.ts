@@ -135,12 +135,7 @@ export async function signInWithLink(
  * code of an existing account is recorded in its log.
  * @throws {AuthError} `invalid_grant`, `account_disabled`, `signup_disabled`, `rate_limited`
  */
-export async function signInWithCode(
-  ctx: Context,
-  request: string,
-  typed: string,
-  origin: SignInOrigin,
-): Promise<BrowserSession> {
+export async function signInWithCode(ctx: Context, request: string, typed: string, origin: SignInOrigin) {
   const session = await countingFailures(ctx, 'email_code', async () => {
     const handle = readHandle(ctx.keys, 'magicLinkRequest', request);
     if (!handle || normalizeUserCode(typed) !== undefined) throw refused('malformed');
@@ -168,12 +163,7 @@ export async function signInWithCode(
  * Counts an attempt and compares the code. One that has no attempts left is wrong.
  * @throws {AuthError} `invalid_grant` when the link cannot be used either
  */
-async function verifyCode(
-  ctx: Context,
-  tx: Executor,
-  id: string,
-  code: string,
-): Promise<{ link: MagicLink; isRight: boolean }> {
+async function verifyCode(ctx: Context, tx: Executor, id: string, code: string) {
   const now = ctx.clock();
   const [counted] = await store.countCodeAttempt(tx, { id, max_attempts: maxCodeAttempts, now });
   if (counted) return { link: counted, isRight: isCodeOf(ctx, counted, code) };

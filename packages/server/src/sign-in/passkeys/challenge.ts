@@ -57,11 +57,7 @@ export const spendChallenge = async (on: Executor, challenge: Challenge): Promis
  * Runs a ceremony that spends its challenge when it succeeds, and spends it when the ceremony is refused. A ceremony
  * with a spent challenge gets the error of a replay, whatever else is wrong with it.
  */
-export async function spendingOnRefusal<T>(
-  ctx: Context,
-  challenge: Challenge,
-  ceremony: () => Promise<T>,
-): Promise<T> {
+export async function spendingOnRefusal<T>(ctx: Context, challenge: Challenge, ceremony: () => Promise<T>) {
   try {
     return await ceremony();
   } catch (error) {

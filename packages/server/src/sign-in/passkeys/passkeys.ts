@@ -127,12 +127,7 @@ const unknownAaguid = '00000000-0000-0000-0000-000000000000';
  * @throws {AuthError} `conflict` if another account has it, or this one has it with another public key or has too many;
  * `invalid_request` for a key of another kind
  */
-export async function importPasskey(
-  ctx: Context,
-  tx: Executor,
-  userId: string,
-  passkey: ImportedPasskey,
-): Promise<boolean> {
+export async function importPasskey(ctx: Context, tx: Executor, userId: string, passkey: ImportedPasskey) {
   const [existing] = await store.findCredential(tx, { id: passkey.credential_id });
   if (existing && existing.user_id !== userId) throw registeredElsewhere();
   if (existing && existing.public_key !== passkey.public_key) {

@@ -57,8 +57,7 @@ const postSignOut: Operation = {
  * request with an address that is not the application's.
  */
 export function signOutPage(routes: Routes, ctx: Context, keys: SigningKeys): void {
-  routes.describe(startSignOut);
-  routes.describe(postSignOut);
+  routes.operations.push(startSignOut, postSignOut);
   routes.get(endSessionPath, (exchange) =>
     exchange.json(undefined, 303, { Location: `${signOutPath}${queryOf(exchange.request.url).search}` }),
   );
