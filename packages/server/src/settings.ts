@@ -58,10 +58,7 @@ export const settingNames: ReadonlySet<string> = new Set([
   ...commandLineSettings,
 ]);
 
-/**
- * Reads and checks the settings. An empty variable counts as not set.
- * @throws {ConfigError} naming the first setting that is not valid
- */
+/** Reads and checks the settings. @throws {ConfigError} naming the first setting that is not valid */
 export function readConfig(env: Environment): Config {
   const config = readConfigOf(env, declaredSettings, rateLimitRules);
   const lifetimes = lifetimesOf(config, env);

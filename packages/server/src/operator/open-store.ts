@@ -45,10 +45,7 @@ export async function openForService(config: Config, log: Log, io: CommandIo): P
   return withKeys(config, io, db, existing);
 }
 
-/**
- * For `migrate`: creates the database or brings it up to date, also a restored one. On SQLite the key file belongs to it.
- * @throws {ConfigError}
- */
+/** For `migrate`: creates the database or updates it, also a restored one. @throws {ConfigError} */
 export async function migrateStore(config: Config, log: Log, io: CommandIo): Promise<void> {
   const isSqlite = sqliteFileOf(config) !== undefined;
   const existing = isSqlite && !lacksKeys(config, io.env) ? loadKeys(config, io.env) : undefined;

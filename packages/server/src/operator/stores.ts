@@ -69,10 +69,7 @@ interface RestoreOptions {
   readonly anyKeys?: boolean;
 }
 
-/**
- * Ends what may have been used or revoked since the backup, skips the numbers that may have been drawn, and lets the service start. All
- * in one transaction.
- */
+/** Makes a restored store ready for the service, in one transaction. */
 async function finishRestore(ctx: CommandContext, { keepSessions = false, anyKeys = false }: RestoreOptions) {
   const { config } = ctx;
   claimFile(config);

@@ -84,10 +84,7 @@ export function orThrow<Decided>(decided: Decided | AuthError): Decided {
   return decided;
 }
 
-/**
- * Refuses a request that is malformed.
- * @param message begins with the name of what is wrong, if that has one
- */
+/** Refuses a malformed request. @param message begins with the name of what is wrong, if that has one */
 export const invalidRequest = (message: string): AuthError => new AuthError('invalid_request', message);
 
 /** Refuses what contradicts the current state. @param message names what to change first */
@@ -143,10 +140,7 @@ export const temporarilyUnavailable = (cause?: unknown, detail: UnavailableDetai
     headers: { 'Retry-After': String(retryAfterSeconds) },
   });
 
-/**
- * The token is valid but too narrow for this endpoint.
- * @see RFC 6750 section 3.1
- */
+/** The token is valid but too narrow for this endpoint. @see RFC 6750 section 3.1 */
 export const insufficientScope = (needed: string, boundTo: string | null = null): AuthError => {
   const description =
     boundTo === null

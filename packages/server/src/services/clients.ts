@@ -107,10 +107,7 @@ export function openClients(ctx: Context) {
       return { ...described, id: clientId, kind: 'external', host: url.host, isPublic, isTrusted: false };
     },
 
-    /**
-     * The request, with the `client_id` that its assertion proves.
-     * @throws {AuthError} as `identifyClient`
-     */
+    /** The request, with the `client_id` that its assertion proves. @throws as `identifyClient` */
     identify: <Request extends ClientRequest>(request: Request): Promise<Request> =>
       identifyClient(ctx, describe, request),
   };
@@ -273,10 +270,7 @@ function readAssertion({ serviceKey, body }: ClientRequest) {
   return { assertion, claims };
 }
 
-/**
- * The claim for which an assertion is not of this client, for this service and
- * this time; undefined if there is none.
- */
+/** The claim that makes an assertion wrong for this client, service or time; undefined if none does. */
 function wrongClaimIn({ config, clock }: Context, claims: Claims, id: string): string | undefined {
   if (claims['iss'] !== id) return 'iss';
   if (claims['sub'] !== id) return 'sub';
@@ -352,10 +346,7 @@ export function readClientDocument(url: URL, json: unknown) {
   };
 }
 
-/**
- * The keys of a client that signs its requests, or where they are; undefined if
- * it does not say just one of these.
- */
+/** The keys of a client, or where they are; undefined if it does not say just one of these. */
 function readKeys(
   url: URL,
   { jwks, jwks_uri }: Pick<z.output<typeof clientDocument>, 'jwks' | 'jwks_uri'>,

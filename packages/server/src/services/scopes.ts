@@ -22,10 +22,7 @@ const foreignNames = (scope: string): string[] =>
 
 const isOwn = (name: string): name is OwnScope => Object.hasOwn(ownScopes, name);
 
-/**
- * The requested scope in its normal form.
- * @throws {AuthError} `invalid_scope` if it is malformed, or a name is not declared
- */
+/** The requested scope in its normal form. @throws {AuthError} `invalid_scope` */
 async function resolveScope(ctx: Context, requested: string): Promise<string> {
   const names = parseScope(requested);
   if (!names) {
@@ -41,10 +38,7 @@ async function resolveScope(ctx: Context, requested: string): Promise<string> {
 export const findScopes = async (on: Executor, names: readonly string[]) =>
   names.length === 0 ? [] : store.findScopes(on, { names: JSON.stringify(names) });
 
-/**
- * The service that declares this resource, with its spelling. PostgreSQL cannot even
- * look for some texts that are none.
- */
+/** The service that declares this resource. PostgreSQL cannot even look for some texts that are none. */
 export const findResource = async (on: Executor, resource: string) =>
   isResource(resource)
     ? (await store.findResource(on, { resource: spellingsOf(resource)[0] })).at(0)
@@ -73,10 +67,7 @@ async function requireResource(on: Executor, requested: string) {
   return service;
 }
 
-/**
- * Every scope that the service with a resource declares, by name.
- * @throws {AuthError} `invalid_target` if no service has declared the resource
- */
+/** The scopes that the service of a resource declares, by name. @throws {AuthError} `invalid_target` */
 export async function listScopesOfResource(on: Executor, resource: string): Promise<string[]> {
   const { id } = await requireResource(on, resource);
   return (await store.listScopes(on, {})).flatMap(({ service_id, name }) =>
@@ -144,10 +135,7 @@ export async function requireOwnAccess(
     throw invalidTarget('resource: must be the resource of the sign-in');
 }
 
-/**
- * The scope of tokens that may do everything is left out, unless the request names it.
- * @see RFC 6749 section 5.1
- */
+/** Leaves out the scope for everything, unless the request names it. @see RFC 6749 section 5.1 */
 export const withRequestedScope = (tokens: TokenSet, { scope }: RepeatedAccess): TokenSet =>
   scope === undefined || tokens.scope !== undefined ? tokens : { ...tokens, scope: everything };
 

@@ -132,10 +132,7 @@ export async function rotateServiceKey(ctx: Context, id: string, show: ShowKey =
   return { id, secret };
 }
 
-/**
- * Ends the older of two secrets at once, on every node.
- * @throws {AuthError} `not_found`; `conflict` if the service has only one
- */
+/** Ends the older of two secrets, on every node. @throws {AuthError} `not_found`; `conflict` if it has one */
 export async function retireServiceKey(ctx: Context, id: string): Promise<void> {
   const [retired] = await store.retireSecret(ctx.db.single, { id });
   if (retired) return;
@@ -189,10 +186,7 @@ export async function findServiceClient(on: Executor, id: string) {
   return row && { id, name: row.name, ...registrationOf(row) };
 }
 
-/**
- * Whether a service is active. If so, it stays active until the transaction ends. Lock the
- * account before (`accounts/locks.ts`).
- */
+/** Whether a service is active; then it stays so until the transaction ends. Lock the account before. */
 export const holdService = async (tx: Executor, id: string): Promise<boolean> =>
   (await store.holdService(tx, { id })).length > 0;
 

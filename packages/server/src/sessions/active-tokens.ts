@@ -83,10 +83,7 @@ async function findActiveServiceToken(
   return isMeantFor ? { ...found, use: 'service_token' } : undefined;
 }
 
-/**
- * An access token carries only its expiry, so its issue time is one lifetime
- * earlier, within its session's own times.
- */
+/** An access token was issued one lifetime before its expiry, within its session's own times. */
 const issuedAt = (
   ctx: Context,
   expiresAt: number,

@@ -80,10 +80,7 @@ const maxWriteIntervalMs = 5 * 60 * 1000;
 /** The columns of a session that decide whether a use of it is recorded. A key that was never used has 0. */
 type LastUse = Pick<Tables['sessions'], 'id' | 'kind' | 'last_used_at'>;
 
-/**
- * The shortest interval between two writes of a session's last use. Shorter for
- * short idle timeouts; keys have none.
- */
+/** The shortest interval between two writes of a last use. Keys have no idle timeout that shortens it. */
 const writeIntervalMs = (ctx: Context, { kind }: LastUse): number =>
   kind === 'key' ? maxWriteIntervalMs : Math.min(maxWriteIntervalMs, ctx.config.refreshIdleTtlSeconds * 100);
 

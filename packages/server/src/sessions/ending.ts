@@ -27,10 +27,7 @@ export interface Revoker {
   readonly serviceId?: string;
 }
 
-/**
- * Removes one key of the user.
- * @throws {AuthError} `not_found`, also for another user's key, and for a session that is not a key
- */
+/** Removes one key of the user. @throws {AuthError} `not_found`, also for a session that is not a key */
 export async function revokeKey(ctx: Context, revoker: Revoker, id: string, client: ClientInfo) {
   if (!isKeyId(id) || !(await endSession(ctx, revoker, id, client))) throw resourceNotFound();
 }
@@ -45,10 +42,7 @@ export async function endByToken(ctx: Context, token: string, client: ClientInfo
   if (read && !(await endById(ctx, read.sessionId, client))) await endServiceToken(ctx, read.handle.subject);
 }
 
-/**
- * Ends the session with this id for somebody who has a token of it, or what its tokens
- * come from; false if there is none.
- */
+/** Ends a session for the holder of one of its tokens, or of what they come from; false if there is none. */
 export async function endById(ctx: Context, id: string, client: ClientInfo): Promise<boolean> {
   const [session] = await store.findSession(ctx.db.read, { id });
   if (session) await endSession(ctx, { userId: session.user_id }, id, client);
@@ -87,10 +81,7 @@ const endSomeOfService = (ctx: Context, serviceId: string): Promise<boolean> =>
     return accounts.length === 0;
   });
 
-/**
- * Ends a session and records its end; false if there is none.
- * @throws {AuthError} `invalid_token` if the session of the revoker has ended
- */
+/** Ends a session, if there is one. @throws {AuthError} `invalid_token` if the revoker's own has ended */
 export const endSession = (ctx: Context, revoker: Revoker, sessionId: string, client: ClientInfo) =>
   ctx.db.transaction(async (tx) => {
     const { userId, sessionId: by } = revoker;

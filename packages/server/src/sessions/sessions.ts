@@ -35,10 +35,7 @@ export async function findAppSession(ctx: Context, id: string) {
 /** How many sessions of a client are looked at, newest first. */
 const maxAppSessions = 100;
 
-/**
- * Whether the user has an active session of this application that may do at
- * least as much, at the same resource.
- */
+/** Whether the user has an active session of this application that may do as much, at the same resource. */
 export async function hasAppSession(
   ctx: Context,
   { userId, clientId }: { readonly userId: string; readonly clientId: string },

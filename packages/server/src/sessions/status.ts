@@ -82,10 +82,7 @@ export const pathEndsAt = (dialect: Dialect, of: Alias = 'sessions') => {
   ) when ${sql.ref(`${of}.client_id`)} is not null and ${isOfRevokedService(of)} then 0 end`;
 };
 
-/**
- * The session was not revoked, its account is enabled, and its sessions have not all
- * been revoked since this one started.
- */
+/** The session was not revoked, alone or with all of its account, and the account is enabled. */
 export const isUnrevoked = (of: Alias = 'sessions'): Expression<SqlBool> => {
   const column = (name: keyof Tables['sessions']) => sql.ref(`${of}.${name}`);
   return sql<SqlBool>`(${column('revoked_at')} is null and exists (

@@ -137,10 +137,7 @@ export const rotate = update('sessions', {
     .returning(rotationColumns),
 );
 
-/**
- * An active key that was made for longer than 14 days and whose end has not been
- * announced. Its index has the same literals.
- */
+/** An unannounced active key that was made for more than 14 days. Its index has the same literals. */
 const isToAnnounce = (e: ExpressionBuilder<Tables, 'sessions'>, now: Expression<number>, dialect: Dialect) =>
   e.and([
     sql<boolean>`sessions.kind = 'key'`,
@@ -403,10 +400,7 @@ export const listAccountsOfService = statement<{ service_id: string; now: number
       .distinct(),
 );
 
-/**
- * Ends, in locked accounts, some open sessions of a revoked service as an application and open runs that it acts
- * in. Returns what it ended.
- */
+/** Ends some of what `isOpenOfService` names, in locked accounts. Returns what it ended. */
 export const endSessionsOfService = statement<{
   service_id: string;
   user_ids: string;

@@ -79,10 +79,7 @@ export interface ReadToken {
   readonly sessionId: string;
 }
 
-/**
- * Reads a token of any of these kinds without a query; undefined if it is malformed,
- * or an expired access token or key.
- */
+/** Reads a token without a query; undefined if it is malformed, or an expired access token or key. */
 export function readToken(ctx: Context, token: string): ReadToken | undefined {
   const refresh = readHandle(ctx.keys, 'refreshToken', token);
   if (refresh) return { use: 'refresh_token', handle: refresh, sessionId: sessionIdOf(refresh.subject) };

@@ -67,10 +67,7 @@ async function requireNotice(ctx: Context, on: Executor, id: string): Promise<Op
   return notice;
 }
 
-/**
- * Everything that begins or changes something of the account waits for these
- * locks, and then finds what was undone.
- */
+/** Whatever changes something of the account waits for these locks, and then finds what was undone. */
 const lockAccount = (tx: Executor, userId: string): Promise<Account> =>
   lockAccountAndAddresses(tx, userId).catch((error) => {
     // The account has been deleted since, and the notice with it.
@@ -121,10 +118,7 @@ async function useLink(
   };
 }
 
-/**
- * What the notice of a link is about, used or not, for the page that asks about it. Changes nothing.
- * @throws {AuthError} `invalid_grant`
- */
+/** What the notice of a link is about, used or not. @throws {AuthError} `invalid_grant` */
 export async function previewNotice(ctx: Context, token: string): Promise<NoticePreview> {
   const notice = await requireNotice(ctx, ctx.db.read, noticeIdOf(ctx, token));
   const { kind, created_at, ip_address, user_id } = notice;

@@ -23,10 +23,7 @@ const lastMailTtlMs = 86_400_000;
 
 type Account = Awaited<ReturnType<typeof lockAccountAndAddresses>>;
 
-/**
- * Deletes the caller's account and everything that belongs to it.
- * @throws {AuthError} `conflict` for the only owner of an organization
- */
+/** Deletes the caller's account. @throws {AuthError} `conflict` for the only owner of an organization */
 export const deleteOwnAccount = (ctx: Context, caller: Caller): Promise<void> =>
   deleteById(ctx, caller.userId, (tx) => lockAccountAs(ctx, tx, caller));
 
@@ -106,10 +103,7 @@ export async function exportPersonalData(ctx: Context, email: string): Promise<R
   });
 }
 
-/**
- * Hashes of tokens and codes, ids that tokens are made from, and what a client proves its code
- * with. They say nothing about a person.
- */
+/** Hashes, ids that tokens are made from, and what proves a code. They say nothing about a person. */
 const omitted: Readonly<Record<string, RegExp>> = {
   sessions: /_hash$/,
   authorization_codes: /^id$|_hash$|^code_challenge$|^nonce$/,

@@ -24,10 +24,7 @@ import { createPersonalOrganization } from '../organizations/organizations.ts';
 import { profileOf, type TaggedProfile, tagged } from './profile.ts';
 import * as store from './store.ts';
 
-/**
- * The profile of a user, read in a transaction or outside one.
- * @throws {AuthError} `invalid_token` if the account is gone
- */
+/** The profile of a user. @throws {AuthError} `invalid_token` if the account is gone */
 export async function getProfile(on: Executor, userId: string): Promise<TaggedProfile> {
   const [row] = await store.findUser(on, { id: userId });
   if (!row) throw accountGone();
@@ -105,10 +102,7 @@ export async function importAccount(ctx: Context, tx: Executor, account: NewAcco
   return { id, isNew: true, hasOtherName: false };
 }
 
-/**
- * Refuses a new address if sign-up is restricted to domains and the address belongs to none of them.
- * @throws {AuthError} `signup_disabled`
- */
+/** Refuses an address of a domain that is not allowed. @throws {AuthError} `signup_disabled` */
 export function requireAllowedDomain(ctx: Context, email: string): void {
   if (isAddressAllowed(ctx.config.signup, emailKeyOf(email))) return;
   throw new AuthError('signup_disabled', 'Email addresses of this domain are not allowed here.');
@@ -247,10 +241,7 @@ export async function lockAccountOf(tx: Executor, email: string): Promise<{ read
 export const findAccountOf = async (on: Executor, email: string) =>
   (await store.findUserByEmail(on, { email_key: emailKeyOf(email) })).at(0);
 
-/**
- * For the operator: disables or enables the account of an address. Returns whether anything changed.
- * @throws {AuthError} `not_found`
- */
+/** `changeDisabled` for the operator, by address. @throws {AuthError} `not_found` */
 export const setDisabled = async (ctx: Context, email: string, disabled: boolean): Promise<boolean> =>
   changeDisabled(ctx, await findAccountByEmail(ctx, email), disabled, 'operator');
 
@@ -290,10 +281,7 @@ interface NewAccount {
   readonly userHandle?: string | undefined;
 }
 
-/**
- * Creates an account with its personal organization; undefined if the address is taken or reserved. `cause`
- * is recorded in the account's security log.
- */
+/** Creates an account; undefined if the address is taken or reserved. `cause` goes into its security log. */
 async function createAccount(
   ctx: Context,
   tx: Executor,

@@ -94,10 +94,7 @@ export const updateProfile = (
     return tagged(updated);
   });
 
-/**
- * The former languages of an account that has this locale from now on.
- * Notices come in them, too, for some days.
- */
+/** The former languages of an account with this locale from now on. Notices use them, too, for some days. */
 function formerLanguagesOf(
   { locale, former_languages }: Pick<Tables['users'], 'locale' | 'former_languages'>,
   next: string | null,

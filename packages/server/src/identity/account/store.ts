@@ -104,10 +104,7 @@ export const disableUser = statement<{ id: string; now: number }>()((db, p) =>
     .returning('id'),
 );
 
-/**
- * Starts a new session epoch: sessions and approved device authorizations of earlier epochs are no longer
- * valid. No row when the account is gone.
- */
+/** Ends all sessions and approved device authorizations of an account; no row when it is gone. */
 export const endAllSessions = statement<{ id: string }>()((db, p) =>
   db
     .updateTable('users')

@@ -34,10 +34,7 @@ const partSize = 2_000;
 /** How many parts a search examines for one page. */
 const maxParts = 50;
 
-/**
- * Settles after the searches so far. They take turns, so that on SQLite other requests wait for one part
- * between two steps, however many search.
- */
+/** Settles after the searches so far: on SQLite other requests wait for one part of one search at a time. */
 let lastSearch: Promise<unknown> = Promise.resolve();
 
 /**
@@ -100,10 +97,7 @@ function parseAddressCursor(cursor: string | undefined): string {
 /** How many accounts are counted at once. On SQLite requests wait for that. */
 const pageSize = 1_000;
 
-/**
- * How many times as long as a page took the census then rests, so that it takes
- * at most 0.5% of the time of a core.
- */
+/** How many times as long as a page took the census rests: it takes at most 0.5% of a core. */
 const usualRestFactor = 200;
 
 /** The pause between two censuses. */

@@ -153,10 +153,7 @@ export async function verifyEmailChange(
 
 type LockedAccount = Awaited<ReturnType<typeof lockAccount>>;
 
-/**
- * Spends the link and replaces the address.
- * @throws {AuthError} `invalid_grant` if another request spent it first
- */
+/** Spends the link and replaces the address. @throws {AuthError} `invalid_grant` if it was spent before */
 async function applyChange(
   ctx: Context,
   tx: Executor,
@@ -235,10 +232,7 @@ export async function restoreEmail(
   return email;
 }
 
-/**
- * Locks an account, and before it the address that it has and those it had, so that they stay as they are.
- * @throws {Raced}
- */
+/** Locks an account, and before it the addresses that it has and had. @throws {Raced} */
 export async function lockAccountAndAddresses(
   tx: Executor,
   userId: string,

@@ -14,10 +14,7 @@ const browserIdBytes = 16;
 const encryptionLabel = 'sign-ins of a known browser';
 const encryptionPlace = 'cookie';
 
-/**
- * As long as the text of a cookie can be, and is, so that its length does not
- * reveal how many addresses there are.
- */
+/** Every cookie is as long as the longest, so that its length does not reveal how many addresses it has. */
 const cookieCharacters = 800;
 
 interface BrowserSignIn {

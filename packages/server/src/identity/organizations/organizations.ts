@@ -120,10 +120,7 @@ export async function listOrganizations(ctx: Context, userId: string, page: Page
   return { organizations, next_cursor };
 }
 
-/**
- * A page of all organizations, by slug, whose cursor is the last one; with `personal`,
- * also of those that belong to accounts.
- */
+/** A page of the organizations, by slug, which is the cursor; with `personal` also those of accounts. */
 export async function listAllOrganizations(
   ctx: Context,
   { personal, limit, cursor: after = '' }: PageRequest & { readonly personal: boolean },
@@ -158,10 +155,7 @@ export async function deleteOrganization(ctx: Context, slug: string, by: Changed
 /** What a service may learn about the user of a token. */
 type UserWithOrganizations = NonNullable<Awaited<ReturnType<typeof findUserWithOrganizations>>>;
 
-/**
- * A user with up to 100 organizations, the personal one first, then by oldest membership; undefined if the
- * account is gone. Runs a single statement.
- */
+/** A user with up to 100 organizations, the personal one first, then by oldest membership. */
 export async function findUserWithOrganizations(on: Executor, id: string) {
   const [user] = await store.findUserWithOrganizations(on, { id });
   if (!user) return undefined;
@@ -357,10 +351,7 @@ export async function findMember(ctx: Context, slug: string, userId: string): Pr
   return memberOf(row);
 }
 
-/**
- * Locks an account and then a shared organization, so that changes to its members come one after the
- * other and each sees the previous ones.
- */
+/** Locks an account, then a shared organization, so that changes to its members come one after the other. */
 async function lockForChange(tx: Executor, slug: string, userId: string) {
   const [account] = await lockAccountRow(tx, { id: userId });
   const [organization] = await store.lockOrganizationBySlug(tx, { slug });

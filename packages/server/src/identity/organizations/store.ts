@@ -18,10 +18,7 @@ export const renameOrganization = statement<{ id: string; name: string }>()((db,
   db.updateTable('organizations').set({ name: p.name }).where('id', '=', p.id),
 );
 
-/**
- * Deletes an organization. Its memberships go with it (ON DELETE CASCADE), so lock
- * the accounts of all members before.
- */
+/** Deletes an organization. Lock the accounts of its members before: memberships go with it (CASCADE). */
 export const deleteOrganization = statement<{ id: string }>()((db, p) =>
   db.deleteFrom('organizations').where('id', '=', p.id),
 );
@@ -67,10 +64,7 @@ export const lockOrganization = statement<{ id: string }>()((db, p, dialect) =>
     .$if(dialect === 'postgres', (q) => q.forUpdate()),
 );
 
-/**
- * A page of the organizations with their numbers of members and owners, by ascending slug.
- * `most_personal`: 1 for personal ones, too.
- */
+/** A page of the organizations with their counts, by slug. `most_personal`: 1 for personal ones, too. */
 export const listOrganizations = statement<{ after: string; limit: number; most_personal: number }>()(
   (db, p) =>
     db

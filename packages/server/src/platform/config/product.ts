@@ -44,10 +44,7 @@ interface Size {
   readonly height: number;
 }
 
-/**
- * Reads the logo and checks that its content matches its file name.
- * @throws {ConfigError} naming LATCHKEY_LOGO
- */
+/** Reads the logo; its content must match its name. @throws {ConfigError} naming LATCHKEY_LOGO */
 function readLogo(path: string): Logo {
   const bytes = readFile(path);
   if (bytes.length > maxLogoBytes) {
@@ -84,10 +81,7 @@ const pngStart = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 /** The last chunk, which is empty. */
 const pngEnd = Buffer.from('0000000049454e44ae426082', 'hex');
 
-/**
- * The size of a PNG image. Undefined for a file that does not begin and end as one.
- * @see PNG (Third Edition) section 5
- */
+/** The size of a PNG image; undefined for any other file. @see PNG (Third Edition) section 5 */
 function sizeOfPng(bytes: Buffer): Size | undefined {
   const isPng =
     bytes.subarray(0, pngStart.length).equals(pngStart) && bytes.subarray(-pngEnd.length).equals(pngEnd);
@@ -107,10 +101,7 @@ const svgStart = new RegExp(
 );
 const svgEnd = new RegExp(String.raw`(?:</svg\s*>|<svg\s[^>]*/>)\s*(?:${comment}\s*)*$`);
 
-/**
- * The text of an SVG image; undefined for anything else. It may contain scripts, but the response that serves
- * it does not let them run.
- */
+/** The text of an SVG image; undefined for anything else. Where it is served, its scripts do not run. */
 function readSvg(bytes: Uint8Array): string | undefined {
   const text = isUtf8(bytes) ? new TextDecoder().decode(bytes) : '';
   return svgStart.test(text) && svgEnd.test(text) ? text : undefined;

@@ -6,10 +6,7 @@ const nonceBytes = 12;
 const tagBytes = 16;
 const algorithm = 'aes-256-gcm';
 
-/**
- * Derives a key for each label, so that a ciphertext of one label never decrypts under another. The word
- * `seal` is part of the stored format.
- */
+/** A key for each label: a ciphertext of one never decrypts under another. `seal` is part of the format. */
 const encryptionKey = (key: ServerKey, label: string): Buffer => key.mac(`seal: ${label}`);
 
 /**

@@ -110,10 +110,7 @@ async function withRetries<T>(
   }
 }
 
-/**
- * Statements on a connection or in a transaction.
- * @param prepare whether the connection keeps them prepared
- */
+/** Statements on a connection or in a transaction. @param prepare whether it keeps them prepared */
 export const executorOn = (
   on: postgres.Sql | postgres.TransactionSql,
   prepare: boolean,

@@ -108,10 +108,7 @@ async function openMigrated(path: string, migrations: Migrations | undefined): P
   }
 }
 
-/**
- * Retries `work` while another process keeps the file busy, until the deadline, without blocking the event
- * loop.
- */
+/** Retries `work` until the deadline while another process keeps the file busy, without blocking. */
 export async function whenFree<T>(work: () => T | Promise<T>, deadlineMs = busyDeadlineMs): Promise<T> {
   for (const deadline = Date.now() + deadlineMs; ; ) {
     try {

@@ -42,10 +42,7 @@ export const sweepStatement =
       return { compile: () => sweep.compile(db) };
     });
 
-/**
- * A sweep that deletes rows some time after they ended. Each cutoff of its statement is that many
- * milliseconds before the sweep.
- */
+/** A sweep that deletes rows some time after they ended. Each cutoff is that long before the sweep. */
 export const sweepAfter =
   <Cutoff extends string>(
     retentionMs: Readonly<Record<Cutoff, number>>,
@@ -96,10 +93,7 @@ export async function sweepOnce({ db, clock, timers }: Sweeping, sweeps: Sweeps,
   return { deleted, failed };
 }
 
-/**
- * Sweeps until aborted, with a pause of a minute before each sweep. Every node sweeps: it skips rows that
- * another node is deleting.
- */
+/** Sweeps every minute until aborted. Every node does: it skips rows that another one is deleting. */
 export const keepSweeping = (ctx: Sweeping & { readonly log: Logger }, sweeps: Sweeps, signal: AbortSignal) =>
   repeat(ctx.timers, sweepIntervalMs, signal, async () => {
     const { deleted, failed } = await sweepOnce(ctx, sweeps, signal);

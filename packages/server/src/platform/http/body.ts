@@ -61,10 +61,7 @@ export function dialectOf(request: Request): BodyDialect | undefined {
   return type === mediaTypes.json || isPatch ? 'json' : undefined;
 }
 
-/**
- * The members of a body; undefined if there is no body.
- * @throws {AuthError} `unsupported_media_type`, `invalid_request`
- */
+/** The members of a body, if there is one. @throws {AuthError} `unsupported_media_type`, `invalid_request` */
 export function parseBody(request: Request, received: Uint8Array, dialects: readonly BodyDialect[]): unknown {
   if (received.length === 0) return undefined;
   const dialect = dialectOf(request);

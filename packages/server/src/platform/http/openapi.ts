@@ -38,10 +38,7 @@ export interface DescribedApi {
   readonly schemas: Readonly<Record<string, Schema>>;
 }
 
-/**
- * Generates the OpenAPI document. Every GET has a HEAD with the same responses, without a body.
- * @see https://spec.openapis.org/oas/v3.1.0
- */
+/** The OpenAPI document. Every GET has a HEAD, without a body. @see https://spec.openapis.org/oas/v3.1.0 */
 export function openApiDocument({ operations, schemas }: DescribedApi, options: DocumentOptions) {
   return {
     openapi: '3.1.0',

@@ -190,10 +190,7 @@ interface RequestPageContent<Data> {
   readonly data: Data;
 }
 
-/**
- * The first of our languages that an application names for its user.
- * @see OpenID Connect Core section 3.1.2.1
- */
+/** The first of our languages that a client names. @see OpenID Connect Core section 3.1.2.1 */
 function namedLanguage(url: string): Language | undefined {
   const tags = queryOf(url).searchParams.get('ui_locales') ?? '';
   return tags.length > fieldLimits.hint ? undefined : tags.split(' ').map(languageOf).find(Boolean);

@@ -35,10 +35,7 @@ export function storeFile(content: string | Uint8Array) {
   };
 }
 
-/**
- * The best coding that the client accepts: brotli, gzip, or else identity, even if the header excludes it.
- * @see RFC 9110 section 12.5.3
- */
+/** The best coding that the client accepts, or else identity. @see RFC 9110 section 12.5.3 */
 export function chooseCoding(acceptEncoding: string): Coding {
   const qualities = new Map(rangesOf(acceptEncoding).map(({ name, quality }) => [name, quality]));
   const isAccepted = (coding: Coding) => (qualities.get(coding) ?? qualities.get('*') ?? 0) > 0;

@@ -17,10 +17,7 @@ export type Fact =
   | { readonly label: string; readonly address: string }
   | { readonly label: string; readonly claimed: string };
 
-/**
- * A part of a mail: a paragraph, a list of facts, a link or a code. In plain text, links and codes get their
- * own line.
- */
+/** A part of a mail. In plain text, links and codes get their own line. */
 export type Part =
   | string
   | { readonly facts: readonly Fact[] }

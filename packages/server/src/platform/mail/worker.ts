@@ -21,10 +21,7 @@ export const slowSlots = 4;
 
 const slowAfterMs = 3_000;
 
-/**
- * How often an idle worker claims without being woken: the pause of a failed mail may be over, or the lease
- * of another node.
- */
+/** How often an idle worker claims unasked: a pause, or the lease of another node, may be over. */
 const idlePollMs = 2_000;
 
 const firstRetryMs = 5_000;

@@ -8,10 +8,7 @@ import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import ipaddr from 'ipaddr.js';
 import { isLoopbackHost } from '../values/loopback.ts';
 
-/**
- * Global unicast: everything outside is local, multicast, translated to IPv4 or not assigned.
- * @see RFC 4291 section 2.4
- */
+/** What is outside is local, multicast, translated to IPv4 or not assigned. @see RFC 4291 section 2.4 */
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /** Within global unicast, but not the address of one host of its own that the library knows as such. */

@@ -124,10 +124,7 @@ interface RateLimitState {
 /** Rounded up to at least one second, so that a client that waits this long is not too early. */
 const secondsLeft = (leftMs: number): number => Math.max(1, Math.ceil(leftMs / 1000));
 
-/**
- * The `RateLimit` and `RateLimit-Policy` header fields of a response.
- * @see draft-ietf-httpapi-ratelimit-headers
- */
+/** The `RateLimit` and `RateLimit-Policy` headers. @see draft-ietf-httpapi-ratelimit-headers */
 const rateLimitFields = (states: readonly RateLimitState[]): Record<string, string> =>
   states.length === 0
     ? {}
@@ -151,10 +148,7 @@ export const maxKeysInMemory = 10_000;
 const sameWindowMs = 1_000;
 
 interface Counter {
-  /**
-   * Adds one, atomically, whether the request is allowed or not. `endsAt` is the end of the window in
-   * milliseconds since 1970.
-   */
+  /** Adds one, atomically, allowed or not. `endsAt`: when the window ends, in milliseconds since 1970. */
   count(key: string, now: number): Promise<{ readonly points: number; readonly endsAt: number }>;
   /** Subtracts one from the window that ends at this time. */
   refund(key: string, endsAt: number): Promise<unknown>;

@@ -40,10 +40,7 @@ export interface RequestLogEntry {
 /** Logs to standard output. */
 export const createLogger = (level: LogLevel | 'silent'): Log => createLoggerTo(batchedStdout(), level);
 
-/**
- * Resolves once every line so far has been written, so that the process can exit. Gives up after a while if
- * the reader hangs.
- */
+/** Resolves once all lines have been written, or after a while if the reader hangs. */
 export const written = (log: Log): Promise<void> =>
   Promise.race([new Promise<void>((resolve) => log.flush(() => resolve())), Bun.sleep(maxFlushMs)]);
 

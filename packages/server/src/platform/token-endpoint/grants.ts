@@ -46,10 +46,7 @@ export function refuseAuthorizationDetails(body: { readonly authorization_detail
     throw invalidRequest('authorization_details: is not supported here');
 }
 
-/**
- * The parsed `authorization_details`, undefined if there are none. Text that is not valid JSON stays text,
- * which is refused as such.
- */
+/** The parsed `authorization_details`. Text that is not valid JSON stays text, which is refused as such. */
 function readDetails({ authorization_details: text }: GrantParameters): unknown {
   if (text === undefined) return undefined;
   try {
@@ -60,10 +57,7 @@ function readDetails({ authorization_details: text }: GrantParameters): unknown 
   }
 }
 
-/**
- * What a client requests for a run. Parameters that no run supports are refused.
- * @throws {AuthError} `invalid_request`
- */
+/** What a client requests for a run. @throws {AuthError} `invalid_request` for what no run supports */
 export function readRunRequest(body: GrantParameters) {
   const unsupported = (['audience', 'actor_token', 'actor_token_type'] as const).find(
     (name) => body[name] !== undefined,
@@ -75,10 +69,7 @@ export function readRunRequest(body: GrantParameters) {
   return { scope, resource, authorizationDetails: readDetails(body), expiresInSeconds: readLifetime(body) };
 }
 
-/**
- * The requested lifetime of an access token in seconds; undefined if the client leaves it to the service.
- * @throws {AuthError} `invalid_request`
- */
+/** The lifetime that the client requests, if it does, in seconds. @throws {AuthError} `invalid_request` */
 export function readLifetime({ expires_in: requested }: GrantParameters): number | undefined {
   if (requested === undefined) return undefined;
   const seconds = /^[1-9]\d{0,4}$/.test(requested) ? Number(requested) : 0;
@@ -87,10 +78,7 @@ export function readLifetime({ expires_in: requested }: GrantParameters): number
   throw invalidRequest(`expires_in: must be a whole number from ${runMinSeconds} to ${runMaxSeconds}`);
 }
 
-/**
- * The grant of each grant type. A device code and a refresh token also come as JSON; their response is a set
- * of tokens.
- */
+/** The grant of each type. Device codes and refresh tokens also come as JSON, and give a set of tokens. */
 interface Grants extends Readonly<Record<GrantType, Grant>> {
   readonly [deviceCodeGrantType]: Grant<TokenSet>;
   readonly [refreshGrantType]: Grant<TokenSet>;
@@ -109,10 +97,7 @@ export type OnCodes = (
   ended: Parameters<Afterwards>[3],
 ) => Promise<void>;
 
-/**
- * The token endpoint takes every grant as a form, and a device code also as JSON. `/refresh` takes refresh
- * tokens, as both.
- */
+/** Serves the token endpoint, with device codes also as JSON, and `/refresh` for refresh tokens as both. */
 export function tokenRoutes(
   api: Api,
   ctx: Context,

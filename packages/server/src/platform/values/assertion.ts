@@ -8,10 +8,7 @@ const clockToleranceSeconds = 60;
 
 export type Claims = Readonly<Record<string, unknown>>;
 
-/**
- * The claims of a JWT in compact form. Undefined for any other text, for base64url that no encoder writes,
- * and for a duplicate member name.
- */
+/** The claims of a compact JWT; undefined for other text, other base64url and duplicate members. */
 export function readClaims(assertion: string): Claims | undefined {
   const parts = assertion.split('.');
   const decoded = parts.map((part) => Buffer.from(part, 'base64url'));

@@ -45,10 +45,7 @@ const ipv6NetworkBits = 64;
 export const maxRemembered = 1000;
 const maxRememberedLength = 64;
 
-/**
- * Remembers results by their text: most requests come from a few addresses, and this would be 15% of the CPU
- * time of a refresh.
- */
+/** Remembers results by their text: parsing addresses would be 15% of the CPU time of a refresh. */
 function remembered<T>(compute: (text: string) => T): (text: string) => T {
   const results = new Map<string, T>();
   return (text) => {

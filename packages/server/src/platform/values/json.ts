@@ -20,10 +20,7 @@ export function duplicateMember(text: string, value: unknown): string | undefine
   return undefined;
 }
 
-/**
- * The members of all objects in a JSON value. Without recursion, because a value can be nested as deeply as
- * it is long.
- */
+/** Counts the members of all objects in a value. Not by recursion: it may be as deep as it is long. */
 function countMembers(value: unknown): number {
   let count = 0;
   const values = [value];

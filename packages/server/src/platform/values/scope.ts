@@ -1,10 +1,7 @@
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { everything, scopeName } from '@latchkey/contract/scopes';
 
-/**
- * The distinct names in a scope, in their order. Undefined if the scope is empty, malformed or too long.
- * @see RFC 6749 section 3.3
- */
+/** The names in a scope; undefined if it is empty, malformed or too long. @see RFC 6749 section 3.3 */
 export function parseScope(scope: string): readonly string[] | undefined {
   const names = scope.split(' ');
   if (names.length > fieldLimits.scopes) return undefined;

@@ -9,10 +9,7 @@ export type ChainRow = Tables['event_chains'];
 /** The MAC "before" the first event of a log. */
 export const noMac = '';
 
-/**
- * Encodes a list of strings, numbers and nulls as JSON, so that different lists never have the same bytes.
- * @see RFC 8259
- */
+/** A list as JSON, so that different lists never have the same bytes. @see RFC 8259 */
 const bytesOf = (fields: readonly (string | number | null)[]): Buffer => Buffer.from(JSON.stringify(fields));
 
 const eventBytes = (event: Omit<EventRow, 'mac'>, macBefore: string): Buffer =>

@@ -12,10 +12,7 @@ export type CredentialChange = 'create' | 'update' | 'delete';
 export type FeedEvent = { readonly userId: string } & (
   | {
       readonly type: 'session-revoked';
-      /**
-       * Without one, all sessions and keys of the account have ended. What is
-       * within an ended session ended with it.
-       */
+      /** Without one, all sessions and keys have ended. What is within an ended session ended with it. */
       readonly sessionId?: string;
     }
   | {
@@ -36,10 +33,7 @@ export type FeedEvent = { readonly userId: string } & (
   | { readonly type: 'profile-changed'; readonly detail: { readonly fields: readonly string[] } }
 );
 
-/**
- * Writes an event in the transaction of its cause. Call it last, because no later event is
- * handed out until that transaction ends.
- */
+/** Writes an event in the transaction of its cause. Call it last: it holds up later events until the end. */
 export const writeFeedEvent = (ctx: Context, tx: Executor, event: FeedEvent): Promise<void> =>
   writeFeedEvents(ctx, tx, [event]);
 
@@ -110,18 +104,12 @@ export async function readExtent(
   };
 }
 
-/**
- * Calls `wake` soon after events were committed, by whichever node. May miss
- * some, and may call it without a reason.
- */
+/** Calls `wake` soon after events were committed on any node. May miss some, and may call it in vain. */
 export const listenToFeed = ({ dialect, notifications }: Database, wake: () => void): void => {
   notifications.listen(dialect === 'sqlite' ? commitsChannel : store.feedChannel, wake);
 };
 
-/**
- * Where a service begins to read: the columns of its key to set in the transaction that
- * grants it the right to read the feed.
- */
+/** Where a service begins to read: columns of its key, for the transaction that grants the right. */
 export const feedStart = async (ctx: Context, tx: Executor) => ({
   feed_since: ctx.clock(),
   feed_from: (await readExtent({ clock: ctx.clock, on: tx })).position,

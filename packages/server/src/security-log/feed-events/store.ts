@@ -54,10 +54,7 @@ export const insertEvents = statement<{ events: string; now: number }>()((db, p,
     );
 });
 
-/**
- * The number drawn last, whether or not its event is committed, and the database's time
- * before it was read. For PostgreSQL.
- */
+/** The number drawn last, committed or not, and the database's time before it was read. For PostgreSQL. */
 export const findLastDrawn = statement()((db) =>
   db
     .selectFrom(sql<{ last_value: number }>`feed_sequence`.as('s'))

@@ -5,10 +5,7 @@ import type { Tables } from '../../platform/database/schema.ts';
 import { named, statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
 
-/**
- * The address of an account, and what decides the languages of its mails and how they
- * write times; no row when it is gone.
- */
+/** The address of an account, and what decides the languages and times of its mails. */
 export const findOwner = lookup((db, p) =>
   db
     .selectFrom('users')
@@ -46,10 +43,7 @@ export const countNotice = statement<{
     .returning(['id', 'notices', 'ends_at']),
 );
 
-/**
- * Closes a window: from then on no notice counts towards it, and every notice that did is
- * committed. Closing it again does nothing.
- */
+/** Closes a window: every notice that counted towards it is committed, and no other one will. */
 export const closeWindow = statement<{ id: string }>()((db, p) =>
   db.deleteFrom('notice_windows').where('id', '=', p.id),
 );
@@ -140,10 +134,7 @@ export const useNotices = statement<{
     ),
 );
 
-/**
- * Deletes the notices of an account that are later than this ordinal and still wait to be sent,
- * alone or in a digest; leaves one out.
- */
+/** Deletes the notices of an account after this ordinal that were not sent yet; leaves one out. */
 export const deleteUnsentNotices = statement<{ user_id: string; except_id: string; since: number }>()(
   (db, p) => {
     const waiting = (template: string) =>

@@ -115,10 +115,7 @@ export async function createKey(ctx: Context, touches: Touches, by: Requester, r
   });
 }
 
-/**
- * Requires an issuer that the operator lists, and claims that identify a job.
- * @throws {AuthError} `invalid_request`
- */
+/** Requires a listed issuer, and claims that identify a job. @throws {AuthError} `invalid_request` */
 function requireTrustworthy({ config }: Context, trust: KeyTrust): void {
   if (!config.trustedIssuers.includes(trust.issuer))
     throw invalidRequest('trust.issuer: is not an issuer that this service trusts');
@@ -222,10 +219,7 @@ const announce = (ctx: Context, { id, user_id: userId }: { id: string; user_id: 
     return true;
   });
 
-/**
- * Has no link: the reader needs to do nothing, and a new key needs a recent sign-in. Not
- * sent if the key has ended meanwhile.
- */
+/** Has no link: a new key needs a recent sign-in. Not sent if the key has ended meanwhile. */
 export const keyEndsMail: Template = async (ctx, mail) => {
   const { reference: id, language } = referenceOf(mail);
   const [key] = await store.findActiveKey(ctx.db.read, { id, now: ctx.clock() });

@@ -82,10 +82,7 @@ const isMeantFor = ({ resource }: CallingService, { session }: RunSubject): bool
   session.resource !== null &&
   isSameResource(session.resource, resource);
 
-/**
- * Requires that a service which exchanges a token bound to a resource is the service with that resource.
- * @throws {AuthError} `invalid_request`
- */
+/** A token that is bound to a resource is for its service only. @throws {AuthError} `invalid_request` */
 function requireExchangeable({ session }: RunSubject, service: CallingService | undefined): void {
   if (!service || session.resource === null || isSameResource(session.resource, service.resource)) return;
   throw new AuthError('invalid_request', 'subject_token: is for another service', {
@@ -141,10 +138,7 @@ function narrowedDetails({ session }: RunSubject, requested: unknown): Authoriza
   );
 }
 
-/**
- * Whether every detail equals one of the outer ones. An empty list allows more than any detail, so it
- * is only within another empty list.
- */
+/** Whether every detail equals an outer one. An empty list allows more than any detail. */
 function areDetailsWithin(inner: AuthorizationDetails, outer: AuthorizationDetails): boolean {
   const allowed = new Set(outer.map(canonicalJson));
   if (allowed.size > 0 && inner.length === 0) return false;
@@ -164,10 +158,7 @@ interface NewRun extends Pick<RequestedRun, 'service'> {
   readonly isReplacement: boolean;
 }
 
-/**
- * The session or key that the new run is directly within, and the earliest end of
- * everything on its path, as known now.
- */
+/** What the new run is directly within, and the earliest end of everything on its path, as known now. */
 type Place = Awaited<ReturnType<typeof findPlace>>;
 
 /**
@@ -226,10 +217,7 @@ function lifetimeOf(ctx: Context, run: NewRun, { parent, endsAt }: Place, now: n
   return { tokenEndsAt: requested, idleExpiresAt: Math.min(idle, expiresAt), expiresAt };
 }
 
-/**
- * Makes the run, with the secret that its tokens are derived from.
- * @throws {AuthError} `invalid_request` if an ancestor of the run has ended
- */
+/** Makes the run and its secret. @throws {AuthError} `invalid_request` if an ancestor has ended */
 async function insertRun(ctx: Context, tx: Executor, run: NewRun, place: Place) {
   const { service, client } = run;
   const { parent } = place;
@@ -365,10 +353,7 @@ const subjectOf = (session: StoredSession, tokenEndsAt: number, renewedCookie?: 
 export const subjectEnded = () =>
   new AuthError('invalid_request', 'subject_token: is not valid', { detail: 'ended' });
 
-/**
- * A session or key that a run can be within: its idle timeout ends it too,
- * although access tokens outlive that.
- */
+/** A session or key that a run can be within. Its idle timeout ends it, although access tokens outlive it. */
 async function findActive(ctx: Context, on: Executor, id: string): Promise<StoredSession | undefined> {
   const [session] = await sessions.findSession(on, { id });
   return session && sessionStatus(session, ctx.clock()) === 'active' ? session : undefined;

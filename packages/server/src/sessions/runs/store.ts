@@ -100,10 +100,7 @@ export const moveRuns = statement<{ from: string; to: string; now: number }>()((
     .where(isRunOpen(p.now)),
 );
 
-/**
- * Deletes a batch of runs that ended before a moment. Nothing else is derived from an ended run, so runs
- * are not kept for as long as sign-ins.
- */
+/** Deletes a batch of ended runs. Nothing derives from them, so they are not kept as long as sign-ins. */
 export const sweepRuns = sweepStatement()('sessions', 'id', (e, p) =>
   e.and([e('kind', '=', e.val('run')), isIdleSince(p.before)]),
 );

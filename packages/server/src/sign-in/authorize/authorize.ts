@@ -180,10 +180,7 @@ const isApproved = async (
   target.redirectUri.startsWith('https:') &&
   hasAppSession(ctx, { userId, clientId: client.id }, { scope, resource });
 
-/**
- * A request that its approver may see.
- * @throws {AuthError} `login_required`, and the errors of the request
- */
+/** A request that its approver may see. @throws {AuthError} `login_required`, and those of the request */
 async function checkFor(
   ctx: Context,
   options: AuthorizeOptions,
@@ -234,10 +231,7 @@ const actOf = ({ scope, resource }: CheckedRequest, { body }: AskedRequest): Act
   shown: { ...withoutEmpty(body), scope, resource },
 });
 
-/**
- * Describes an authorization request to the user who is asked to approve it. Changes nothing.
- * @throws {AuthError} the errors of the request
- */
+/** Describes a request to the user who may approve it. @throws {AuthError} the errors of the request */
 export async function verifyRequest(ctx: Context, options: AuthorizeOptions, asked: AskedRequest) {
   const checked = await checkFor(ctx, options, asked);
   const { client, target, request, scope, resource } = checked;

@@ -74,10 +74,7 @@ export async function redeemCode(
   return repeat(ctx, code, current);
 }
 
-/**
- * A code of this service. `requestHash` is of everything in the request, with its
- * idempotency key; null without one.
- */
+/** A code of this service. `requestHash` is of the whole request; null without an idempotency key. */
 function readCode(ctx: Context, text = '', request?: string) {
   const handle = readHandle(ctx.keys, 'authorizationCode', text);
   if (!handle) return undefined;

@@ -41,10 +41,7 @@ export function requireClientId({ values, duplicates }: SentParameters): string 
   return values.client_id;
 }
 
-/**
- * Where the response goes.
- * @throws {AuthError} `invalid_request`, which is shown on the page: the client must not get it
- */
+/** Where the response goes. @throws {AuthError} `invalid_request`, of which the client must not learn */
 export function responseTarget(sent: SentParameters, client: Client, issuer: string): ResponseTarget {
   const { redirect_uri, response_mode, state }: AuthorizationParameters = withoutEmpty(sent.values);
   const isOnce = (name: string) => !sent.duplicates.includes(name);
@@ -137,10 +134,7 @@ function readDeviceName({ device_name }: AuthorizationParameters): string | null
   throw invalidRequest(`device_name: must be 1-${fieldLimits.clientText} printable characters`);
 }
 
-/**
- * Whether the user is asked in any case, whether they must sign in anew, and how old the sign-in may be.
- * @see OpenID Connect Core section 3.1.2.1
- */
+/** What the request asks of the user and of their sign-in. @see OpenID Connect Core section 3.1.2.1 */
 function readPrompt({ prompt = '', max_age }: AuthorizationParameters) {
   const named = prompt.split(' ').filter((name) => name !== '');
   if (!named.every((name) => prompts.includes(name)))

@@ -150,10 +150,7 @@ const describe = async (on: Executor, code: string, row: Pending) => ({
 
 const approving = (shown: unknown): Act => ({ act: 'approve a device', shown });
 
-/**
- * Describes the device behind a user code, for the user to approve or deny. Changes nothing.
- * @throws {AuthError} `invalid_grant`, `rate_limited`
- */
+/** Describes the device behind a user code. @throws {AuthError} `invalid_grant`, `rate_limited` */
 export async function verifyDevice(ctx: Context, typed: string, approver: Requester): Promise<PendingDevice> {
   const now = ctx.clock();
   const { code, row } = await findByUserCode(ctx, typed, approver, (hashes) =>

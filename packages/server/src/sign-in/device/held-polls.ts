@@ -2,10 +2,7 @@ import type { Context } from '../../platform/context.ts';
 import { repeat } from '../../platform/timers.ts';
 import * as store from './store.ts';
 
-/**
- * The channel on which a node tells the others that the user has approved or
- * denied a device, by authorization id.
- */
+/** The channel on which a node tells the others which device was approved or denied. */
 const decisionsChannel = 'latchkey_device_decisions';
 
 /** How often the decisions are looked up in the database, in case a notification was lost. */

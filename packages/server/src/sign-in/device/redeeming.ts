@@ -18,10 +18,7 @@ import { repeatFirstTokens, startSession, tokensOf } from '../../sessions/starti
 import type { HeldPolls } from './held-polls.ts';
 import * as store from './store.ts';
 
-/**
- * How often one poll starts over because a concurrent poll changed the
- * authorization between its read and its write.
- */
+/** How often a poll starts over because another one changed the authorization meanwhile. */
 const maxPollAttempts = 10;
 
 /** The response to a poll that started a session, or repeats the tokens of one. */

@@ -176,10 +176,7 @@ async function verifyCode(ctx: Context, tx: Executor, id: string, code: string) 
 const isCodeOf = (ctx: Context, link: MagicLink, code: string): boolean =>
   ctx.keys.all.filter((key) => sameCode(emailCodeOf(key, link.id), code)).length > 0;
 
-/**
- * Spends all links of the address and starts a session.
- * @throws {AuthError} `invalid_grant` when another sign-in spent this link first
- */
+/** Spends all links of the address and starts a session. @throws {AuthError} `invalid_grant` */
 async function completeSignIn(
   ctx: Context,
   tx: Executor,

@@ -55,10 +55,7 @@ export async function listPasskeys(ctx: Context, owner: { userId: string }): Pro
   return (await store.listPasskeys(ctx.db.read, { user_id: owner.userId })).map(passkeyOf);
 }
 
-/**
- * Renames a passkey of the caller.
- * @throws {AuthError} `not_found`, including for another user's passkey
- */
+/** Renames a passkey of the caller. @throws {AuthError} `not_found`, including for another user's passkey */
 export async function renamePasskey(ctx: Context, by: Requester, id: string, name: string): Promise<Passkey> {
   const { userId, sessionId } = by.caller;
   return ctx.db.transaction(async (tx) => {

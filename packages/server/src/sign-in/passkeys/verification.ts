@@ -144,10 +144,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 /** The origins whose pages may take part in ceremonies. */
 export const expectedOrigins = (config: Config): string[] => [config.baseUrl, ...config.allowedOrigins];
 
-/**
- * Decodes base64url and accepts only its canonical encoding.
- * @throws {AuthError} `invalid_grant`
- */
+/** Decodes base64url and accepts only its canonical encoding. @throws {AuthError} `invalid_grant` */
 function readBase64url(text: string): Uint8Array<ArrayBuffer> {
   const bytes = Buffer.from(text, 'base64url');
   if (bytes.toString('base64url') !== text) throw ceremonyRefused('base64url');
@@ -194,10 +191,7 @@ const offset = { flags: 32, counter: 33, aaguid: 37, idLength: 53, id: 55 } as c
 
 const hasKeys = (value: CBORType): value is Map<string | number, CBORType> => value instanceof Map;
 
-/**
- * The CBOR map at an offset, and where it ends.
- * @throws {Error} if there is none
- */
+/** The CBOR map at an offset, and where it ends. @throws {Error} if there is none */
 export function readMap(bytes: Uint8Array, start: number) {
   // The library reads the whole buffer of a view.
   const [map, length] = decodePartialCBOR(new Uint8Array(bytes), start);

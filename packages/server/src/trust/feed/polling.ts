@@ -277,10 +277,7 @@ async function beginNamed(
   return { id, position: extent.position, lastRequestAt: now, begun };
 }
 
-/**
- * Acknowledges events and returns the reader's new position. A request that acknowledges nothing is
- * recorded at most once per interval.
- */
+/** Acknowledges events, and returns the new position. Without any, it writes at most once per interval. */
 async function settle(ctx: Context, reader: Reader, acknowledged: readonly string[], extent: FeedExtent) {
   const isDue = ctx.clock() - reader.lastRequestAt >= writeIntervalMs;
   if (acknowledged.length === 0 && !isDue) return reader.position;

@@ -21,10 +21,7 @@ const repeatWindowMs = 60_000;
 const accessTokenHash = (token: string): string =>
   createHash('sha256').update(token).digest().subarray(0, 16).toString('base64url');
 
-/**
- * Adds the identity token of an application's session to its tokens, if their scope names openid.
- * @see OpenID Connect Core section 2
- */
+/** Adds the identity token of a session whose scope names openid. @see OpenID Connect Core section 2 */
 export const identityTokens =
   (ctx: Context, keys: SigningKeys): AddIdentityToken =>
   async (sessionId, tokens, nonce) => {
@@ -52,10 +49,7 @@ export const identityTokens =
     return { ...tokens, id_token };
   };
 
-/**
- * Reads an identity token, expired or not; undefined unless this service signed it for an application, with
- * a key that it has not deleted.
- */
+/** Reads an identity token, expired or not; undefined unless a stored key signed it for an application. */
 export async function readIdentityToken(ctx: Context, keys: SigningKeys, token: string) {
   const known = await keys.identity();
   try {

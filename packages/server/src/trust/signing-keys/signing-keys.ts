@@ -15,19 +15,13 @@ import type { Tables } from '../../platform/database/schema.ts';
 import { conflict } from '../../platform/errors.ts';
 import * as store from './store.ts';
 
-/**
- * How long a replaced key stays published, so that the responses and events it signed can still be
- * verified: as long as events are kept.
- */
+/** How long a replaced key stays published: as long as the events that it signed are kept. */
 export const overlapSeconds = 7 * 86_400;
 
 /** What decides whether a key is published and signs, in milliseconds since 1970. */
 type KeyTimes = Pick<Tables['signing_keys'], 'signs_from'>;
 
-/**
- * The keys to publish, newest first: the signing key, upcoming keys, and keys
- * replaced less than the overlap ago.
- */
+/** The signing key, upcoming ones, and those replaced less than the overlap ago, newest first. */
 export function publishedKeys<Key extends KeyTimes>(
   newestFirst: readonly Key[],
   now: number,
@@ -86,10 +80,7 @@ interface LoadedKeys {
 
 export type SigningKeys = ReturnType<typeof openSigningKeys>;
 
-/**
- * The keys that sign introspection responses, events of the feed and identity tokens. The first
- * ones are created at their first use.
- */
+/** The keys that sign for other systems. The first ones are created at their first use. */
 export function openSigningKeys(ctx: Context) {
   let loaded: Promise<LoadedKeys> | undefined;
   let readAt = Number.NEGATIVE_INFINITY;
@@ -152,10 +143,7 @@ const nextSequence = (newestFirst: readonly KeyRow[]): number => (newestFirst[0]
 
 const publicKeyOf = (row: KeyRow): PublicKey => JSON.parse(row.public_jwk) as PublicKey;
 
-/**
- * Decrypts the private key of a row, and re-encrypts it with the newest server key,
- * so that older ones can be retired.
- */
+/** Decrypts a private key, and re-encrypts it with the newest server key, so that others can be retired. */
 async function signerOf(ctx: Context, row: KeyRow): Promise<Signer | undefined> {
   const decrypted = decrypt(ctx.keys, encryptionLabel, row.kid, row.sealed_private);
   if (!decrypted) return undefined;

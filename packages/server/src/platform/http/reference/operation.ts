@@ -141,10 +141,7 @@ export function referenceOf({ operations, schemas }: DescribedApi, options: Docu
   return { ...options, operations: inline(operations) };
 }
 
-/**
- * The request with curl: with the first example of the JSON body, and with each example of a form whose
- * fields differ from it.
- */
+/** The request with curl: with the first example of the JSON body, and each example of another form. */
 function requestExamples(operation: ReferenceOperation, server: string): string {
   const { method, path, body, parameters = [], security } = operation;
   const verb = method.toUpperCase();
