@@ -208,7 +208,7 @@ const Text = ({ field, value }: { field: keyof Texts; value: string | null }) =>
   value === null ? <span class="missing">{words.notSet}</span> : <bdi>{shownText(field, value)}</bdi>;
 
 const Values = ({ shown }: { shown: Profile }) => (
-  <dl class="values">
+  <dl>
     <Fact label={words.email} id="profile-email">
       <bdi>{shown.email}</bdi>
     </Fact>
