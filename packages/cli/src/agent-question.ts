@@ -132,13 +132,19 @@ function isPipe(descriptor: number): boolean {
   return found.isFIFO() || found.isSocket();
 }
 
-function hasTerminal(): boolean {
+/** Undefined where the system refuses. */
+function ifPossible<T>(read: () => T): T | undefined {
   try {
-    closeSync(openTerminal());
-    return true;
+    return read();
   } catch {
-    return false;
+    return undefined;
   }
+}
+
+function hasTerminal(): boolean {
+  const terminal = ifPossible(openTerminal);
+  if (terminal !== undefined) closeSync(terminal);
+  return terminal !== undefined;
 }
 
 /**
@@ -260,31 +266,18 @@ interface Process {
 
 /** Undefined if it has ended. @see proc_pid_stat(5) */
 function readProcess(id: string): Process | undefined {
-  try {
-    const [, pid, name, fields] =
-      /^(\d+) \((.*)\) (.*)$/s.exec(readFileSync(`/proc/${id}/stat`, 'utf8')) ?? [];
-    const [state, parent, , session, terminal] = fields?.split(' ') ?? [];
-    if (!pid || name === undefined || !state || !parent || !session || !terminal) return undefined;
-    return { id: pid, name, state, parent, session, terminal };
-  } catch {
-    return undefined;
-  }
+  const stat = ifPossible(() => readFileSync(`/proc/${id}/stat`, 'utf8')) ?? '';
+  const [, pid, name, fields] = /^(\d+) \((.*)\) (.*)$/s.exec(stat) ?? [];
+  const [state, parent, , session, terminal] = fields?.split(' ') ?? [];
+  if (!pid || name === undefined || !state || !parent || !session || !terminal) return undefined;
+  return { id: pid, name, state, parent, session, terminal };
 }
 
+/** False if it has ended, or belongs to another user. */
 function hasOpen(id: string, path: string | undefined): boolean {
-  try {
-    const directory = `/proc/${id}/fd`;
-    return readdirSync(directory).some((descriptor) => linkOf(`${directory}/${descriptor}`) === path);
-  } catch {
-    // It has ended, or belongs to another user.
-    return false;
-  }
+  const directory = `/proc/${id}/fd`;
+  const descriptors = ifPossible(() => readdirSync(directory)) ?? [];
+  return descriptors.some((descriptor) => linkOf(`${directory}/${descriptor}`) === path);
 }
 
-function linkOf(link: string): string | undefined {
-  try {
-    return readlinkSync(link);
-  } catch {
-    return undefined;
-  }
-}
+const linkOf = (link: string): string | undefined => ifPossible(() => readlinkSync(link));

@@ -114,15 +114,7 @@ function ask(
     ...(secret === undefined ? {} : { Authorization: `Bearer ${secret}` }),
     ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
   };
-  const options = {
-    ...connection,
-    method,
-    path,
-    headers,
-    agent: false,
-    timeout: timeoutMs,
-    signal,
-  };
+  const options = { ...connection, method, path, headers, agent: false, timeout: timeoutMs, signal };
   const answer = new Promise((resolve, reject) => {
     const sent = request(options, (response) => {
       receive(response, name).then(resolve, reject);

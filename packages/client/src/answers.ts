@@ -55,47 +55,31 @@ const isDeviceSeconds = (value: unknown): value is number =>
 const pageOf = (name: string, isEntry: Check) =>
   objectWith({ [name]: listOf(isEntry), next_cursor: optional(isText) });
 
-const optionalText = optional(isText);
-const isProfile = objectWith({
-  id: isText,
-  email: optionalText,
-  name: optionalText,
-  avatar_url: optionalText,
-  locale: optionalText,
-  time_zone: optionalText,
-  created_at: optionalText,
+/** An object with these texts, of which the second ones may be missing, and other members. */
+const textsIn = (
+  required: readonly string[],
+  others: readonly string[] = [],
+  members: Readonly<Record<string, Check>> = {},
+): Check =>
+  objectWith({
+    ...Object.fromEntries(required.map((name) => [name, isText])),
+    ...Object.fromEntries(others.map((name) => [name, optional(isText)])),
+    ...members,
+  });
+
+const isProfile = textsIn(['id'], ['email', 'name', 'avatar_url', 'locale', 'time_zone', 'created_at']);
+const isSession = textsIn(
+  ['id', 'kind', 'method', 'created_at', 'last_used_at'],
+  ['client_name', 'device_name', 'ip_address', 'scope'],
+  { within: optional(listOf(isText)) },
+);
+const isOrganization = textsIn(['slug', 'name', 'role', 'joined_at']);
+const isPasskey = textsIn(['id', 'name', 'created_at'], ['credential_id', 'last_used_at']);
+const isKey = textsIn(['id', 'name', 'scope', 'expires_at'], ['resource', 'last_used_at'], {
+  trust: optional(textsIn(['issuer'])),
 });
-const isSession = objectWith({
-  id: isText,
-  kind: isText,
-  method: isText,
-  client_name: optionalText,
-  device_name: optionalText,
-  ip_address: optionalText,
-  created_at: isText,
-  last_used_at: isText,
-  scope: optionalText,
-  within: optional(listOf(isText)),
-});
-const isOrganization = objectWith({ slug: isText, name: isText, role: isText, joined_at: isText });
-const isPasskey = objectWith({
-  id: isText,
-  credential_id: optionalText,
-  name: isText,
-  created_at: isText,
-  last_used_at: optionalText,
-});
-const isKey = objectWith({
-  id: isText,
-  name: isText,
-  scope: isText,
-  resource: optionalText,
-  trust: optional(objectWith({ issuer: isText })),
-  expires_at: isText,
-  last_used_at: optionalText,
-});
-const isUser = objectWith({ id: isText });
-const hasChallenge = objectWith({ challenge: isText });
+const isUser = textsIn(['id']);
+const hasChallenge = textsIn(['challenge']);
 
 /** The answers of the operations that this package and the command line use. */
 export const answers: { readonly [Id in OperationId]?: Check } = {
@@ -113,7 +97,7 @@ export const answers: { readonly [Id in OperationId]?: Check } = {
   listOrganizations: pageOf('organizations', isOrganization),
   listPasskeys: objectWith({ passkeys: listOf(isPasskey) }),
   listKeys: pageOf('keys', isKey),
-  createKey: objectWith({ id: isText, key: optionalText }),
+  createKey: textsIn(['id'], ['key']),
   startPasskeyRegistration: hasChallenge,
   registerPasskey: isPasskey,
   startPasskeyLogin: hasChallenge,

@@ -82,13 +82,9 @@ export function fileStorage(path: string): FileStorage {
       await replaceFile(file, text);
     },
     lock: async (name, work, options) => {
-      // Loaded here, because reading needs neither and loading both takes longer.
-      const [{ createHash }, { withProcessLock }] = await Promise.all([
-        import('node:crypto'),
-        import('./process-lock.ts'),
-      ]);
-      const hash = createHash('sha256').update(name).digest('hex').slice(0, 16);
-      return withProcessLock(`${await prepare()}.${hash}.lock`, work, options);
+      // Loaded here, because reading does not need it and loading it takes longer.
+      const { lockFile, withProcessLock } = await import('./process-lock.ts');
+      return withProcessLock(lockFile(await prepare(), name), work, options);
     },
     check: async () => {
       const file = await followLinks(path);

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +5,7 @@ import { inTime } from '../clock.ts';
 import { type CredentialDocument, emptyDocument, type Storage } from '../credentials.ts';
 import type { LatchkeyError } from '../errors.ts';
 import { formatDocument, parseDocument } from './document.ts';
-import { withProcessLock } from './process-lock.ts';
+import { lockFile, withProcessLock } from './process-lock.ts';
 import { type SecretItem, secretItem } from './secret-service.ts';
 import { KeychainAbsent, LateError, type SessionBus } from './session-bus.ts';
 import { storageFailed, systemReason } from './store-failure.ts';
@@ -90,7 +89,6 @@ export function keychainStorage({
       await attempt('written', () => item.write(text));
     },
     lock: async (name, work, options) => {
-      const hash = createHash('sha256').update(`${service}\n${name}`).digest('hex').slice(0, 16);
       let directory = lockDirectory;
       try {
         directory ??= defaultLockDirectory();
@@ -98,7 +96,7 @@ export function keychainStorage({
       } catch (error) {
         throw storageFailed(`The directory ${directory ?? 'of the locks'} cannot be created`, error);
       }
-      return withProcessLock(join(directory, `keychain.${hash}.lock`), work, options);
+      return withProcessLock(lockFile(join(directory, 'keychain'), `${service}\n${name}`), work, options);
     },
     whyAbsent: () =>
       attempt('read', item.read).then(

@@ -2,6 +2,7 @@
 // SQLite database in which nothing is ever stored: SQLite can lock a file on every system, also between two parts
 // of one process, and comes with Bun and Node.
 
+import { createHash } from 'node:crypto';
 import { accessSync, constants, lstatSync, truncateSync, writeFileSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { aborted, systemClock } from '../clock.ts';
@@ -19,6 +20,10 @@ const maxPauseMs = 50;
 const sqliteBusy = 5;
 const sqliteCorrupt = 11;
 const sqliteNotADatabase = 26;
+
+/** The file of a lock, whatever characters its name has. */
+export const lockFile = (prefix: string, name: string): string =>
+  `${prefix}.${createHash('sha256').update(name).digest('hex').slice(0, 16)}.lock`;
 
 /**
  * Runs the work while holding the lock of this file, across all processes. Creates the file if it is missing (0600,

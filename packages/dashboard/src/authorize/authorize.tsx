@@ -67,7 +67,7 @@ function unavailable(problem: Problem): void {
   if (step.value.at !== 'review') step.value = { at: 'unavailable' };
 }
 
-function failed(problem: Problem, source: AuthorizationSource): void {
+function failed(problem: Problem, source: AuthorizationSource): undefined {
   const response = responseIn(problem);
   if (response !== undefined) refuse({ message: problem.message ?? '', response, source }, problem.code);
   else if (problem.code === 'invalid_token') location.replace(loginPath(here));
@@ -87,10 +87,7 @@ const decide = (decision: Decision, pending: PendingAuthorization) =>
             (passkey) => call('approveAuthorization', { body: { ...decided, passkey } }),
           ),
     );
-    if (!result.ok) {
-      failed(result.problem, pending);
-      return undefined;
-    }
+    if (!result.ok) return failed(result.problem, pending);
     // Coming back shows that it was answered, instead of asking again.
     keepOutcome({ decision }, here);
     return leave(result.value);
@@ -110,17 +107,11 @@ async function lookUp(source: AuthorizationSource): Promise<void> {
   error.value = '';
   step.value = { at: 'loading' };
   const me = await getProfile();
-  if (!me.ok) {
-    failed(me.problem, source);
-    return;
-  }
+  if (!me.ok) return failed(me.problem, source);
   if (followLanguage(me.value.locale)) return;
   setPageUser(me.value);
   const result = await call('verifyAuthorization', { body: request });
-  if (!result.ok) {
-    failed(result.problem, source);
-    return;
-  }
+  if (!result.ok) return failed(result.problem, source);
   const pending = result.value;
   const isGiven = pending.approval === 'given';
   if (pending.sign_in_needed && (asksForSignIn || isGiven)) location.replace(switchAccountPath(here));

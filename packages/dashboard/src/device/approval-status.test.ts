@@ -5,7 +5,6 @@ import { type ApprovalStatus, type Watched, watchApproval } from './approval-sta
 
 const start = Date.parse('2026-01-01T00:00:00.000Z');
 const approval = {
-  userId: 'usr_ada',
   sessionId: 'ses_terminal',
   requestedAt: new Date(start).toISOString(),
   until: start + 600_000,

@@ -11,8 +11,6 @@ const clockSkewMs = 60_000;
 
 /** A device sign-in approved on this page. Kept in the history entry. */
 export interface Approval {
-  /** The user who approved it. */
-  readonly userId: string;
   /** The session it will start. */
   readonly sessionId: string;
   /** When the device asked to sign in, by the service's clock. */

@@ -10,7 +10,7 @@ import { type ErrorMessages, explain } from '../error-messages.ts';
 import { followLanguage } from '../follow-language.ts';
 import { keepOutcome, keptOutcome } from '../kept-outcome.ts';
 import { loginPath, sessionsPath } from '../next.ts';
-import { setPageUser } from '../page-user.ts';
+import { pageUser, setPageUser } from '../page-user.ts';
 import { fillParts, sentences, texts } from '../texts.ts';
 import { busyState, leave } from '../ui/busy.ts';
 import { Countdown } from '../ui/countdown.tsx';
@@ -31,9 +31,10 @@ type Step =
   | { at: 'denied' };
 
 /** A decision made on this page. It is shown again to the person who made it. */
-type Decision =
-  | ({ readonly decision: 'approve' } & Approval)
-  | { readonly decision: 'deny'; readonly userId: string };
+interface Decision extends Approval {
+  readonly decision: 'approve' | 'deny';
+  readonly userId: string | undefined;
+}
 
 interface Review {
   readonly at: 'review';
@@ -42,7 +43,6 @@ interface Review {
 }
 
 const step = signal<Step>({ at: 'loading' });
-let userId = '';
 const code = signal('');
 const busy = busyState();
 const { error } = busy;
@@ -116,16 +116,13 @@ const decide = (decision: Decision['decision'], { device, expiresAt }: Review) =
           ),
     );
     if (!result.ok) return decisionFailed(decision, result.problem, device);
-    const made: Decision =
-      decision === 'deny'
-        ? { decision, userId }
-        : {
-            decision,
-            userId,
-            sessionId: device.session_id,
-            requestedAt: device.requested_at,
-            until: expiresAt.getTime(),
-          };
+    const made: Decision = {
+      decision,
+      userId: pageUser()?.id,
+      sessionId: device.session_id,
+      requestedAt: device.requested_at,
+      until: expiresAt.getTime(),
+    };
     keepOutcome(made, here());
     // Never stored: it is shown once.
     showOutcome(made, result.value?.confirmation_code);
@@ -149,16 +146,13 @@ async function decisionFailed(
 }
 
 function showOutcome(made: Decision, confirmationCode?: string): void {
-  if (made.decision === 'deny') {
-    step.value = { at: 'denied' };
-    return;
-  }
   const show = (status: ApprovalStatus) => {
     const now = step.value;
     if (now.at === 'approved' && now.status === 'withdrawn') return;
     step.value = { at: 'approved', status, sessionId: made.sessionId, confirmationCode };
   };
-  void watchApproval(made, show, { listEventsSince, untilVisible, pause });
+  if (made.decision === 'deny') step.value = { at: 'denied' };
+  else void watchApproval(made, show, { listEventsSince, untilVisible, pause });
 }
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
@@ -195,10 +189,9 @@ async function start(): Promise<void> {
     return;
   }
   if (followLanguage(me.value.locale)) return;
-  userId = me.value.id;
   setPageUser(me.value);
   const made = keptOutcome<Decision>();
-  if (made?.userId === userId) showOutcome(made);
+  if (made?.userId === me.value.id) showOutcome(made);
   else if (code.value === '') step.value = { at: 'code' };
   else error.value = (await lookUp()) ?? '';
 }

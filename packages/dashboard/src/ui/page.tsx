@@ -98,13 +98,8 @@ export const Reason = ({ message }: { message: string }) => (
   </Details>
 );
 
-interface UnanswerableProps {
-  readonly text: string;
-  readonly message: string;
-}
-
 /** A request that leads nowhere, with what the service says about it. */
-export const Unanswerable = ({ text, message }: UnanswerableProps) => (
+export const Unanswerable = ({ text, message }: Record<'text' | 'message', string>) => (
   <Outcome tone="caution" icon={cautionIcon} heading={texts.common.unanswerable}>
     <p>{text}</p>
     <Reason message={message} />
@@ -142,38 +137,32 @@ window.addEventListener('pageshow', (event) => {
   if (event.persisted) location.reload();
 });
 
+/** Sees an event before everything else on the page. */
+const capture = <Name extends 'input' | 'click' | 'keydown'>(
+  name: Name,
+  handle: (event: DocumentEventMap[Name]) => void,
+) => document.addEventListener(name, handle, { capture: true });
+
 /** Whether the next click is meant, however soon it comes: something was typed since the last one, or that one did not count yet. */
 let isNextMeant = false;
-document.addEventListener(
-  'input',
-  () => {
-    isNextMeant = true;
-  },
-  { capture: true },
-);
+capture('input', () => {
+  isNextMeant = true;
+});
 
 // Ignore the second click of a double click: it would hit whatever the first click put under the pointer.
-document.addEventListener(
-  'click',
-  (event) => {
-    const isMeant = event.detail < 2 || isNextMeant;
-    isNextMeant = event.target instanceof Element && event.target.closest('[aria-disabled="true"]') !== null;
-    if (isMeant) return;
-    event.preventDefault();
-    event.stopPropagation();
-  },
-  { capture: true },
-);
+capture('click', (event) => {
+  const isMeant = event.detail < 2 || isNextMeant;
+  isNextMeant = event.target instanceof Element && event.target.closest('[aria-disabled="true"]') !== null;
+  if (isMeant) return;
+  event.preventDefault();
+  event.stopPropagation();
+});
 
 // A key that is held down since the page before submits nothing here.
-document.addEventListener(
-  'keydown',
-  (event) => {
-    const isLine = event.target instanceof HTMLTextAreaElement;
-    if (event.repeat && event.key === 'Enter' && !isLine) event.preventDefault();
-  },
-  { capture: true },
-);
+capture('keydown', (event) => {
+  const isLine = event.target instanceof HTMLTextAreaElement;
+  if (event.repeat && event.key === 'Enter' && !isLine) event.preventDefault();
+});
 
 /** A node as Preact creates it. `type` is null for a text, which is then all of `props`. */
 interface NewNode {
