@@ -17,9 +17,8 @@ import type { Tables } from '../platform/database/schema.ts';
 import { statement, textsOf } from '../platform/database/statement.ts';
 
 /**
- * Locks an address, together with the others of its bucket, until the transaction ends. Several addresses are
- * locked by ascending bucket. Use this in a select list and never in a condition, which the database may
- * skip.
+ * Locks an address, with the others of its bucket, until the transaction ends; several by ascending bucket.
+ * For a select list: the database may skip a condition.
  */
 export const lockOnAddress = (email_key: Expression<string>, dialect: Dialect) =>
   dialect === 'postgres' ? sql<unknown>`cast(lock_address(${email_key}) as text)` : sql<unknown>`null`;
@@ -48,9 +47,8 @@ export const lockAccountRows = statement<{ ids: string }>()((db, p, dialect) =>
 );
 
 /**
- * The id of an account, as a subquery that locks the account before the row it is compared with. This saves
- * the round trip of a separate lock when a transaction starts by changing a single row of the account.
- * Conditions on other tables see the state from before the wait.
+ * The id of an account, as a subquery that locks it before the row it is compared with, without a round trip
+ * of its own. Conditions on other tables see the state from before the wait.
  */
 export const lockedAccountId = (db: Kysely<Tables>, id: Expression<string | null>, dialect: Dialect) =>
   db

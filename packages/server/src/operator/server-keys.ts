@@ -113,9 +113,9 @@ async function* allKeys(ctx: CommandContext) {
 }
 
 /**
- * Changes the ring in the key file, under the write lock of its database, which ends with the process: of two commands at
- * once, one sees what the other did. A ring in `LATCHKEY_KEYS` is not changed: the value to set is printed. What is printed are
- * secrets, so nothing changes unless it was written.
+ * Changes the ring in the key file, under the write lock of its database: of two commands at once, one sees
+ * what the other did. Of a ring in `LATCHKEY_KEYS` the new value is printed. Nothing changes unless these
+ * secrets were written.
  * @param more further settings to set
  */
 async function changeRing<Changed extends { readonly list: string }>(

@@ -64,13 +64,11 @@ async function backUp({ config }: Context, file: string): Promise<string> {
   ].join('\n');
 }
 
-interface RestoreOptions {
-  readonly keepSessions?: boolean;
-  readonly anyKeys?: boolean;
-}
-
 /** Makes a restored store ready for the service, in one transaction. */
-async function finishRestore(ctx: CommandContext, { keepSessions = false, anyKeys = false }: RestoreOptions) {
+async function finishRestore(
+  ctx: CommandContext,
+  { keepSessions = false, anyKeys = false }: { keepSessions?: boolean; anyKeys?: boolean },
+) {
   const { config } = ctx;
   claimFile(config);
   await inLongTransaction(config.databaseDirectUrl ?? config.databaseUrl, async (tx) => {

@@ -35,9 +35,8 @@ export async function repeat(timers: Timers, pauseMs: number, signal: AbortSigna
 export const inSeconds = (ms: number): number => Math.floor(ms / 1000);
 
 /**
- * The `expires_in` of a token that expires at this time. It is rounded to the nearest second: the clock of
- * the node that set the time may be ahead by milliseconds, and rounding up would then promise more than the
- * whole lifetime.
+ * The `expires_in` of a token, rounded to the nearest second: the clock of the node that set the end may be
+ * ahead by milliseconds, and rounding up would promise more than the whole lifetime.
  */
 export const expiresIn = (endsAt: number, now: number): number =>
   Math.max(0, Math.round((endsAt - now) / 1000));

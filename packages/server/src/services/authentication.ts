@@ -1,8 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { ServiceRight } from '@latchkey/contract/scopes';
 import type { CallingService, Context, SentServiceKey } from '../platform/context.ts';
-import type { Random } from '../platform/crypto/primitives.ts';
-import { sha256 } from '../platform/crypto/primitives.ts';
+import { type Random, sha256 } from '../platform/crypto/primitives.ts';
 import { AuthError, type ErrorDetail } from '../platform/errors.ts';
 import { listOf } from './registration.ts';
 import * as store from './store.ts';
@@ -43,10 +42,9 @@ const invalidClient = (detail: ErrorDetail): AuthError =>
   });
 
 /**
- * Authenticates a service by its key, with either secret while it has two. A malformed key is refused without
- * a query. The result is never cached, so a revoked key is refused as soon as its revocation commits.
- * @throws {AuthError} `invalid_client`
- * @see RFC 6749 section 5.2
+ * Authenticates a service by its key, with either secret while it has two. Never cached, so a revoked key is
+ * refused as soon as that commits. @see RFC 6749 section 5.2
+ * @throws {AuthError} `invalid_client`, without a query for a malformed key
  */
 export async function authenticateService(
   ctx: Context,

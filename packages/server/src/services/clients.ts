@@ -160,10 +160,8 @@ function verifierOf(
 }
 
 /**
- * The client id of a token request: the service whose key the request has, or the public client that it
- * names. Undefined if the client that it names is unknown.
- * @throws {AuthError} `invalid_client` for a wrong key, and for a client that needs one;
- * `invalid_request` if the request names no client
+ * The client id of a token request: of its service key, or of a public client that it names and that exists.
+ * @throws {AuthError} `invalid_client` for a wrong or missing key; `invalid_request` without a client
  */
 export async function proveClient(ctx: Context, { serviceKey, body: { client_id: id } }: TokenRequest) {
   if (serviceKey) return (await authenticateService(ctx, serviceKey)).id;

@@ -57,9 +57,8 @@ const undeclaredScope = (name: string): AuthError => invalidScope(`scope: no ser
 const undeclaredResource = (): AuthError => invalidTarget('resource: no service has declared this URI');
 
 /**
- * The service with the requested resource, and how it declared that resource.
+ * The service with this resource, and how it declared that. @see RFC 8707 section 2
  * @throws {AuthError} `invalid_target` if no service has declared it
- * @see RFC 8707 section 2
  */
 async function requireResource(on: Executor, requested: string) {
   const service = await findResource(on, requested);
@@ -92,9 +91,8 @@ export const resolveAccess = async (
 });
 
 /**
- * Requires, in the transaction that makes a token, that services still declare what the token will hold, and
- * keep declaring it until the transaction ends. The account must be locked, and nothing that it has be
- * written yet (`accounts/locks.ts`).
+ * Requires, in the transaction that makes a token, that services declare what it will hold, until that ends.
+ * The account must be locked, and nothing that it has be written yet (`accounts/locks.ts`).
  * @throws {AuthError} `invalid_scope`, `invalid_target`
  */
 export async function holdAccess(tx: Executor, { scope, resource }: RequestedAccess): Promise<void> {
@@ -185,8 +183,7 @@ function isExact(value: unknown): boolean {
 }
 
 /**
- * What a token allows in detail: a JSON array of objects, each with a string `type`, of at most 4 KiB. The
- * types belong to the services that read them, so no type is unknown here.
+ * What a token allows in detail. Its types belong to the services that read them, so none is unknown here.
  * @throws {AuthError} `invalid_authorization_details`
  * @see RFC 9396 sections 2 and 5
  */

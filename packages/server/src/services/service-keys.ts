@@ -47,8 +47,7 @@ export type ShowKey = (created: CreatedService) => Promise<void>;
 const shownByCaller: ShowKey = async () => undefined;
 
 /**
- * Registers a service with what it declares and may do. `show` is called before the
- * commit, with the only copy of its secret.
+ * Registers a service. `show` gets the only copy of its secret, before the commit.
  * @throws {AuthError} `invalid_request`; `conflict` if one of the names belongs to another service
  */
 export async function createService(
@@ -112,9 +111,8 @@ async function startFeed(ctx: Context, tx: Executor, id: string): Promise<void> 
 export const noSuchService = (id: string) => new AuthError('not_found', `There is no active service ${id}.`);
 
 /**
- * Adds a second secret, which works beside the first until `retireServiceKey`, or the
- * first secret of a service that was registered as public. `show` is called before the
- * commit, with the only copy of the secret.
+ * Adds a second secret, which works beside the first, or the first one of a service that was public. `show`
+ * gets the only copy of the secret, before the commit.
  * @throws {AuthError} `not_found`; `conflict` if the service has two already
  */
 export async function rotateServiceKey(ctx: Context, id: string, show: ShowKey = shownByCaller) {

@@ -23,9 +23,8 @@ export interface ActiveServiceToken extends ServiceToken {
 }
 
 /**
- * The session and lifetime of an access token, refresh token or key that would be accepted now, or the token
- * of a service that acts for itself; undefined for any other string. A token that is bound to a resource is
- * active only for the service with that resource. Does not spend the token. A malformed token costs no query.
+ * The session and lifetime of an access token, refresh token or key that this service would accept now, or
+ * the token of one that acts for itself. Does not spend it. A malformed one costs no query.
  */
 export async function findActiveToken(ctx: Context, token: string, service: CallingService) {
   const now = ctx.clock();
@@ -119,8 +118,7 @@ export interface Authentication {
 }
 
 /**
- * How and when the user authenticated. Empty for a code: it only proves that someone approved a program, in
- * another session and some time ago.
+ * How and when the user authenticated. Not for a code, which was approved in another session, earlier.
  * @see RFC 8176, RFC 9470 section 6.2
  */
 export function authenticationClaims({ method, startedAt }: Authentication) {

@@ -30,9 +30,8 @@ const refusalOf = async (ctx: Context, { subject }: ReadHandle): Promise<AuthErr
   (await findServiceToken(ctx, subject)) ? insufficientScope(everything) : invalidCredential('unknown');
 
 /**
- * The caller with this access token, key or session cookie. Its MAC is verified first, so that a
- * flood of forged ones costs no query. Every call reads session and account, so a revocation takes
- * effect as soon as it is committed.
+ * The caller with this access token, key or session cookie. Forged ones cost no query. Every call reads
+ * session and account, so a revocation takes effect as soon as it is committed.
  * @throws {AuthError} `invalid_token`; `insufficient_scope` for a service that acts for itself
  */
 export function authenticate(
@@ -85,10 +84,8 @@ const writeIntervalMs = (ctx: Context, { kind }: LastUse): number =>
   kind === 'key' ? maxWriteIntervalMs : Math.min(maxWriteIntervalMs, ctx.config.refreshIdleTtlSeconds * 100);
 
 /**
- * Records that a session is in use, at most once per interval; returns whether it was due.
- * With `extendsIdleTimeout`, the idle timeout starts again. Only the first use of a key is
- * awaited, so that it is recorded before the response is sent. Losing any other use does no
- * harm, and waiting would delay the response.
+ * Records that a session is in use, at most once per interval; returns whether it was due. Only the first use
+ * of a key is awaited, so that it is recorded before the response. Losing another use does no harm.
  */
 export async function recordUse(
   ctx: Context,

@@ -32,11 +32,7 @@ export async function revokeKey(ctx: Context, revoker: Revoker, id: string, clie
   if (!isKeyId(id) || !(await endSession(ctx, revoker, id, client))) throw resourceNotFound();
 }
 
-/**
- * Ends the session of a refresh token, access token or key, or the token of a service that acts for
- * no user; ignores any other string.
- * @see RFC 7009 section 2.2
- */
+/** Ends what a refresh token, access token, key or token of a service is of. @see RFC 7009 section 2.2 */
 export async function endByToken(ctx: Context, token: string, client: ClientInfo): Promise<void> {
   const read = readToken(ctx, token);
   if (read && !(await endById(ctx, read.sessionId, client))) await endServiceToken(ctx, read.handle.subject);
@@ -53,9 +49,8 @@ export async function endById(ctx: Context, id: string, client: ClientInfo): Pro
 const endedAtOnce = 500;
 
 /**
- * Revokes a service at once, on every node. Ends its sessions as an application and the runs that it acts in.
- * The scopes and resource that it declared can no longer be requested, and no other service can declare them.
- * A call that was interrupted can be repeated.
+ * Revokes a service at once, on every node, and ends its sessions and runs. Its scopes and resource can no
+ * longer be requested or declared. A call that was interrupted can be repeated.
  * @throws {AuthError} `not_found` when there is no such service, or it is already revoked
  */
 export async function revokeService(ctx: Context, id: string): Promise<void> {
@@ -107,9 +102,8 @@ function reasonOf(sessionId: string, { sessionId: by, serviceId }: Revoker): Rec
 }
 
 /**
- * Ends a session whose refresh token or authorization code was stolen and notifies the owner. If
- * stolen tokens are presented in parallel, only one call does so. Resolves once this is committed, so
- * that the refusal never precedes it.
+ * Ends a session whose refresh token or authorization code was stolen, and notifies the owner. Of parallel
+ * calls, one does so. Resolves once it is committed, so that no refusal precedes it.
  */
 export const endStolenSession = (
   ctx: Context,
@@ -159,9 +153,8 @@ export async function recordEnds(
 }
 
 /**
- * Records that a run was made, or that it ended by itself and not with an ancestor. Programs make thousands of
- * runs, and runs within each, so this is recorded at most once an hour for each sign-in or key, depth below it,
- * service and scope.
+ * Records that a run was made, or ended by itself. Programs make thousands, and runs within each: at most
+ * once an hour for each sign-in or key, depth below it, service and scope.
  */
 export async function recordRun(
   ctx: Context,

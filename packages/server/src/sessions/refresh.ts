@@ -30,9 +30,8 @@ interface PresentedToken {
 
 /**
  * Classifies the reuse of a refresh token. A retry presents the token spent last in the same request, as its
- * idempotency key shows or, for a form without one, its sender. A race presents the token spent last within
- * the leeway, or any token in a request that arrived (`now`) before the last rotation. With `leewaySeconds` 0
- * there are no races: every spent token but a retry counts as stolen.
+ * idempotency key or, in a form, its sender shows. A race presents it within the leeway, or any token in a
+ * request that arrived (`now`) before the last rotation. Without a leeway there are no races.
  * @see RFC 9700 section 4.14.2
  */
 export function classifyReuse(
@@ -102,9 +101,8 @@ type RefreshResult = { tokens: TokenSet; detail: 'rotated' | 'retry' };
 const refused = invalidGrant('The refresh token is unknown, expired, revoked or already used.');
 
 /**
- * Spends a refresh token for its one successor. The same token with the same idempotency key gets the same
- * successor again, and so does a form without a key from the same sender within the leeway. A stolen refresh
- * token revokes only its own session. The refresh token of a run requires the key of its service.
+ * Spends a refresh token for its one successor. The same request gets the same one again. A stolen refresh
+ * token revokes only its own session. That of a run requires the key of its service.
  * @throws {AuthError} `invalid_grant`, `invalid_scope`, `invalid_target`, `account_disabled`, `rate_limited`;
  * for a run also `invalid_client`, `unauthorized_client`
  */
@@ -146,8 +144,7 @@ export async function refresh(
 
 /**
  * How a repetition of a request is recognized, and for how long. A client that knows only OAuth sends a form
- * without an idempotency key, and its responses get lost, too: there the client that it says it is, its
- * network and its program take the place of the key, within the leeway.
+ * without an idempotency key: its name, network and program take the place of that, within the leeway.
  */
 function repetitionOf(
   ctx: Context,
@@ -222,9 +219,8 @@ const isCurrent = (session: StoredSession | undefined, { generation, now }: Refr
   session?.kind === 'run' && session.generation === generation && sessionStatus(session, now) === 'active';
 
 /**
- * Refuses a scope or resource that is not the session's own, before anything is spent. They
- * never change, so what is read here still holds when the token is spent. A token that yields
- * nothing anyway is left to the next step.
+ * Refuses a scope or resource that is not the session's own, before anything is spent: they never change. A
+ * token that yields nothing anyway is left to the next step.
  * @throws {AuthError} `invalid_scope`, `invalid_target`
  */
 async function checkRepeatedAccess(ctx: Context, request: RefreshRequest, repeated: RepeatedAccess) {

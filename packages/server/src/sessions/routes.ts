@@ -12,8 +12,7 @@ import {
 } from '../platform/token-endpoint/grants.ts';
 import { authenticateService, requireDelegation } from '../services/authentication.ts';
 import { revokeKey } from './ending.ts';
-import type { Issuers } from './federation/federation.ts';
-import { redeemAssertion, startFederatedRun } from './federation/federation.ts';
+import { type Issuers, redeemAssertion, startFederatedRun } from './federation/federation.ts';
 import { challengeKey, createKey, listKeys } from './keys/keys.ts';
 import { refresh } from './refresh.ts';
 import { exchangeToken, findRunSubject, type RunSubject, subjectEnded } from './runs/runs.ts';

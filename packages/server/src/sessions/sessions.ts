@@ -78,9 +78,8 @@ export async function countUnchangedSince(ctx: Context, then: number) {
 }
 
 /**
- * Locks the caller's account, then requires the caller's session to be active. Every change that a signed-in
- * user makes begins its transaction here. What ends a session locks the account too, so no change commits
- * after the end of its session was answered.
+ * Locks the caller's account, then requires the caller's session to be active, as every change of a user
+ * begins. What ends a session locks the account, too, so no change commits after that was answered.
  * @throws {AuthError} `invalid_token`
  */
 export async function lockAccountAs(

@@ -64,9 +64,8 @@ export interface StartedSession {
 }
 
 /**
- * Starts a session of a locked account. Every sign-in, by whatever method, starts its session here.
- * @throws {AuthError} `account_disabled`; `invalid_grant` if the account is
- * gone or all its sessions were revoked
+ * Starts a session of a locked account, for every sign-in.
+ * @throws {AuthError} `account_disabled`; `invalid_grant` if the account is gone or all sessions were revoked
  */
 export async function startSession(ctx: Context, tx: Executor, session: NewSession): Promise<StartedSession> {
   const { userId, client } = session;
@@ -214,8 +213,7 @@ export const cookieOf = (ctx: Context, session: StartedSession): string =>
   sessionCookieOf(ctx, session.secret);
 
 /**
- * The first tokens of the session that was started with this secret again, as long as
- * its first refresh token is unspent.
+ * The first tokens of a session again, as long as its first refresh token is unspent.
  * @throws {AuthError} `invalid_grant`, `account_disabled`
  */
 export async function repeatFirstTokens(ctx: Context, secret: Buffer, requestedScope: string | null) {

@@ -63,10 +63,9 @@ const isOfRevokedService = (of: Alias | 's'): Expression<SqlBool> => sql<SqlBool
 
 /**
  * The end of the path of a run: the earliest idle expiry on it, or 0 if anything on it was revoked, is gone
- * or is of a revoked service. An application's session, which has no path, also ends with its service. Null
- * for other sign-ins and keys, whose lookups cost nothing more for it. Since every lookup compares it, the end
- * of a session ends all runs within it, at any depth, and that of a service all that is of it, without writing
- * to them.
+ * or is of a revoked service; 0 for an application's session of such a service; else null, which costs
+ * nothing. Every lookup compares it, so the end of a session ends all runs within it, and that of a service
+ * all that is of it, without writing to them.
  */
 export const pathEndsAt = (dialect: Dialect, of: Alias = 'sessions') => {
   const path = sql.ref(`${of}.path`);

@@ -42,9 +42,8 @@ const given = [
 const givenTimes = ['last_used_at', 'idle_expires_at', 'expires_at', 'authenticated_at'] as const;
 
 /**
- * Locks the account and starts a session if the account is enabled; returns no row
- * otherwise. A `session_epoch` also requires that the account is still in that epoch, an
- * `email_key` that it still has that address.
+ * Locks the account and starts a session if it is enabled, is still in the epoch, if one is given, and has
+ * the address, if one is given; no row otherwise.
  */
 export const insertSession = statement<
   Pick<Tables['sessions'], 'user_id' | (typeof given)[number] | (typeof givenTimes)[number]> & {
@@ -102,9 +101,8 @@ export const rotationColumns = [
 ] as const;
 
 /**
- * Spends the refresh token of one generation and makes the next one current. Each generation yields a row at
- * most once, and only while the session is active. That of a run also needs the service that the run was made
- * for, that of an application its client.
+ * Spends the refresh token of one generation and makes the next one current: a row at most once, while the
+ * session is active. A run also needs its service, the session of an application its client.
  */
 export const rotate = update('sessions', {
   id: 'text',
@@ -344,16 +342,14 @@ export const touchSession = statement<{
 );
 
 /**
- * When a session is no longer needed. A browser session is kept until its absolute lifetime
- * ends: it may still be disowned with a device that it approved, or with an older session.
- * The index has the same expression.
+ * When a session is no longer needed. That of a browser may still be disowned with a device that it approved,
+ * or with an older session. The index has the same expression.
  */
 const neededUntil = sql<number>`case when kind = 'browser' then expires_at else idle_expires_at end`;
 
 /**
- * Deletes a batch of sessions that have not been needed since `before`. Stolen and disowned browser
- * sessions are kept until every known-browser cookie that names them has expired, so that no
- * browser is recognized by one of them.
+ * Deletes a batch of sessions that have not been needed since `before`. Distrusted ones of browsers are kept
+ * until every known-browser cookie that names them has expired: none may recognize a browser by them.
  */
 export const sweepSessions = sweepStatement<{ before: number; distrusted_before: number }>()(
   'sessions',

@@ -36,12 +36,11 @@ type Account = Awaited<ReturnType<typeof lockAccountAndAddresses>>;
 type OpenNotice = NonNullable<Awaited<ReturnType<typeof findOpenNotice>>>;
 
 /**
- * "This wasn't me": undoes everything since the session that a security notice is about began, no matter who
- * did it. With `approver`, in this call or a later one, undoes everything since the browser session began
- * that approved the device or application. Using the link again returns the same response and changes
- * nothing, and so does using a link about a session that another link has undone.
- * @throws {AuthError} `invalid_grant`; `conflict` if another account now has
- * the address that would be restored
+ * "This wasn't me": undoes everything since the session of a security notice began, no matter who did it;
+ * with `approver`, in this call or a later one, since the browser session that approved it began. Using the
+ * link again, or one about a session that was undone, changes nothing.
+ * @throws {AuthError} `invalid_grant`; `conflict` if another account now has the address that would be
+ * restored
  */
 export async function disownNotice(
   ctx: Context,

@@ -10,8 +10,7 @@ import { revokeCode } from '../sign-in/authorize/authorize.ts';
 import { cancelDeviceAuthorization, type HeldPolls, withdrawApproval } from '../sign-in/device/device.ts';
 
 /**
- * Revokes one session of the user, or withdraws an approved device authorization by the id
- * of the session that it would start.
+ * Revokes a session, or withdraws an approved device by the id of the session that it would start.
  * @throws {AuthError} `not_found`, also for another user's session, and for any key but the caller itself;
  * `invalid_token` if the session of the revoker has ended
  */
@@ -24,11 +23,7 @@ export async function revokeSession(ctx: Context, revoker: Revoker, sessionId: s
   if (!isRevoked) throw resourceNotFound();
 }
 
-/**
- * Revokes a refresh token, access token, key, device code or authorization code, and the session that
- * came of it; ignores any other string.
- * @see RFC 7009 section 2.1
- */
+/** Revokes any token or code, and the session that came of it. @see RFC 7009 section 2.1 */
 export async function revokeToken(ctx: Context, heldPolls: HeldPolls, token: string, client: ClientInfo) {
   await endByToken(ctx, token, client);
   const started = await cancelDeviceAuthorization(ctx, heldPolls, token, client);

@@ -74,11 +74,10 @@ export async function signUp(
 }
 
 /**
- * For the operator: the account of an address, locked. An existing account is not changed, even if its name
- * differs. If the address has no account, one is created, even if sign-up is closed.
- * @throws {AuthError} `signup_disabled` for a new address outside the allowed domains;
- * `conflict` for an address that is reserved or was taken meanwhile, and for a WebAuthn user
- * handle that is not, or cannot be, the account's
+ * For the operator: the account of an address, locked. An existing one is not changed. Otherwise one is
+ * created, even if sign-up is closed.
+ * @throws {AuthError} `signup_disabled` for a domain that is not allowed; `conflict` for an address that is
+ * reserved or was taken meanwhile, and for a WebAuthn user handle that is not, or cannot be, the account's
  */
 export async function importAccount(ctx: Context, tx: Executor, account: NewAccount) {
   const { email, name, userHandle } = account;
@@ -128,9 +127,8 @@ export async function replaceEmail(ctx: Context, tx: Executor, userId: string, e
 }
 
 /**
- * Starts a new session epoch, which ends every session of an account and every device
- * authorization that is approved but not redeemed. Returns false if the account is gone. Call
- * `announceEndOfAll` at the end of the transaction.
+ * Ends every session of an account, and every approved device authorization; false if the account is gone.
+ * Call `announceEndOfAll` at the end of the transaction.
  */
 export async function endAllSessions(tx: Executor, userId: string): Promise<boolean> {
   return (await store.endAllSessions(tx, { id: userId })).length > 0;
@@ -141,8 +139,7 @@ export const announceEndOfAll = (ctx: Context, tx: Executor, userId: string): Pr
   writeFeedEvent(ctx, tx, { type: 'session-revoked', userId });
 
 /**
- * Ends every session of an account. `by` is one of these sessions, `operator`, or the id of a service.
- * Does nothing if the account is gone.
+ * Ends every session of an account. `by` is one of them, `operator`, or the id of a service.
  * @throws {AuthError} `invalid_token` if the session in `by` has ended
  */
 export const revokeAllSessions = (
@@ -177,8 +174,8 @@ export interface BrowserSession extends StartedSession {
 }
 
 /**
- * Starts a browser session of a locked account, and reads the account that is answered with a cookie: a read after the commit could
- * fail, and would then lose the cookie of a sign-in that cannot be repeated.
+ * Starts a browser session of a locked account, and reads that for an answer with a cookie: a later read
+ * could fail, and lose it.
  * @throws {AuthError} like `startSession`
  */
 export async function startBrowserSession(
@@ -246,9 +243,8 @@ export const setDisabled = async (ctx: Context, email: string, disabled: boolean
   changeDisabled(ctx, await findAccountByEmail(ctx, email), disabled, 'operator');
 
 /**
- * Disables or enables an account, for `operator` or a service (its id). Disabling ends all
- * sessions of the account; enabling does not bring them back. Returns whether anything changed;
- * nothing does if the account is gone.
+ * Disables or enables an account, for `operator` or a service (its id); false if that changes nothing.
+ * Disabling ends all sessions, and enabling does not bring them back.
  */
 export const changeDisabled = (ctx: Context, userId: string, disabled: boolean, by: string) =>
   ctx.db.transaction(async (tx) => {

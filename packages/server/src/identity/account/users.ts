@@ -38,10 +38,9 @@ const maxParts = 50;
 let lastSearch: Promise<unknown> = Promise.resolve();
 
 /**
- * One page of the accounts, by address; with `search`, of those whose address or name contains it,
- * in any case. No index finds part of a text, so a search reads on in the list until the page is
- * full or 100,000 accounts have been examined. In the latter case the page is short or empty, and
- * the next page continues from there.
+ * One page of the accounts, by address; with `search`, of those whose address or name contains it. No index
+ * finds part of a text, so a search reads on until the page is full or it has examined 100,000 accounts: then
+ * the page is short, and the next one continues from there.
  */
 export async function listUsers(
   ctx: Context,

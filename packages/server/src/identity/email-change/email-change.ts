@@ -28,9 +28,8 @@ import * as store from './store.ts';
 const ttlSeconds = 3600;
 
 /**
- * Sends a link to the new address and voids the account's earlier links. Whether another account has
- * the address is checked only when the mail is written, so the response does not reveal it. The
- * response includes the rate limit headers.
+ * Sends a link to the new address and voids the account's earlier links. Whether another account has the
+ * address is checked when the mail is written, so the response does not reveal it.
  * @throws {AuthError} `signup_disabled` if the domain of the address is not allowed; `rate_limited`
  */
 export async function requestEmailChange(ctx: Context, by: Requester, email: string) {
@@ -119,8 +118,7 @@ export async function previewEmailChange(ctx: Context, { caller, client }: Reque
 
 /**
  * Spends a link: changes the address and sends a notice to the old one. A typo may have sent the link to a
- * stranger, so it works only with a session of the account or with the account's current address. With
- * either, `conflict` may reveal that another account has the new address.
+ * stranger, so it takes a session or the current address of the account.
  * @throws {AuthError} `invalid_grant`, `account_disabled`; `conflict` if another account has the address;
  * `invalid_token` if the session ends meanwhile; `rate_limited`
  */
@@ -197,9 +195,8 @@ export async function voidEmailChanges(ctx: Context, tx: Executor, userId: strin
 }
 
 /**
- * Gives a locked account the address again that it had at an ordinal, if a link that was sent to `sentTo` may
- * do that (`addressToRestore`), and tells the addresses that it loses. Call `announceEmailChange` at the end
- * of the transaction. Returns the restored address; null if the account keeps its address.
+ * Gives a locked account its address at an ordinal again, if a link that was sent to `sentTo` may do that,
+ * and tells the addresses that it loses; null if it keeps its address. Call `announceEmailChange` last.
  * @throws {AuthError} `conflict` if another account has that address now
  */
 export async function restoreEmail(
@@ -268,10 +265,9 @@ interface Link {
 
 /**
  * The address that the link of a notice restores: the one that the account had when the reported session
- * began, if the link was sent there and the account has left it within 7 days. Undefined if the account
- * keeps its address. Of several addresses within 30 days only the first is restored, so holding an address
- * briefly is not enough to take an account back. Letter case makes another address, but not another
- * mailbox. `changes` are in their order.
+ * began, if the link was sent there and the account has left it within 7 days. Of several addresses within 30
+ * days only the first is restored: to hold one briefly is not enough to take an account back. Letter case
+ * makes another address, but not another mailbox.
  */
 export function addressToRestore(changes: readonly ConfirmedChange[], link: Link): string | undefined {
   const { sentTo, since, current, now } = link;

@@ -12,10 +12,9 @@ export const emailChangeTemplate = 'email_change';
 export const emailRestoredTemplate = 'email_restored';
 
 /**
- * The mail to a new address. Whether another account has the address is checked only here, so that
- * the response to the request does not depend on it; if one has, the mail holds no link. It quotes
- * nothing from the account, not even its time zone, because it may reach a stranger, who learns
- * only which language the account is in.
+ * The mail to a new address. Whether another account has it is checked only here, so that no response depends
+ * on it; if so, the mail holds no link. It quotes nothing from the account but its language: it may reach a
+ * stranger.
  */
 export const emailChangeMail: Template = async (ctx, mail) => {
   const [change] = await store.findChange(ctx.db.read, { id: mail.reference });

@@ -2,8 +2,7 @@ import type { Context } from '../../platform/context.ts';
 import { decrypt, encrypt } from '../../platform/crypto/encryption.ts';
 import { hashedId } from '../../platform/crypto/primitives.ts';
 import type { RateLimitSubject } from '../../platform/rate-limits/limiter.ts';
-import type { ClientInfo } from '../../platform/values/client-address.ts';
-import { addressKey, networkKey } from '../../platform/values/client-address.ts';
+import { addressKey, type ClientInfo, networkKey } from '../../platform/values/client-address.ts';
 import { knownBrowserTtlSeconds } from '../../platform/values/lifetimes.ts';
 import * as store from './store.ts';
 
@@ -68,9 +67,8 @@ export function rememberBrowser(
 }
 
 /**
- * The id of a browser that signed in with this address before; undefined for any other. That sign-in
- * must not have been stolen or disowned, and its account must still have the address. Runs a query
- * only if the cookie names the address.
+ * The id of a browser that signed in with this address before, if the account still has it and that sign-in
+ * was neither stolen nor disowned. Runs a query only if the cookie names the address.
  */
 export async function recognizeBrowser(ctx: Context, cookie: string | undefined, emailKey: string) {
   const browser = readCookie(ctx, cookie);
@@ -99,9 +97,8 @@ export const mailLimits = (emailKey: string, client: ClientInfo): RateLimitSubje
 ];
 
 /**
- * The rate limits of a mail requested by a browser that signed in with the address before. They replace
- * `mailLimits`, so that strangers cannot exhaust them. The second one is there because one account can make
- * any number of browsers known. A refusal looks the same as for an unknown browser.
+ * The rate limits of a mail for a browser that signed in with the address: strangers cannot exhaust them. The
+ * second is for an account that makes many browsers known. A refusal looks as for an unknown one.
  */
 export const mailByKnownBrowser = (emailKey: string, browser: string): RateLimitSubject[] => [
   {

@@ -75,9 +75,9 @@ const recordOf = (row: OrganizationRow): OrganizationRecord =>
   shown(row, ['id', 'slug', 'name', 'created_at']);
 
 /**
- * Creates an organization without members, or renames it if it exists, as far as that is permitted.
- * @throws {AuthError} `conflict` for a personal organization; `precondition_failed` if the required operation
- * is not permitted; `invalid_request` for an invalid name or slug
+ * Creates an organization without members, or renames it, as far as that is permitted.
+ * @throws {AuthError} `conflict` for a personal one; `precondition_failed` if not permitted;
+ * `invalid_request`
  */
 export async function putOrganization(
   ctx: Context,
@@ -138,9 +138,8 @@ export async function findOrganization(ctx: Context, slug: string) {
 }
 
 /**
- * Deletes an organization and records that in the security log of each member. An organization with at most
- * 100 members is deleted in one transaction. A larger one loses its members in batches, owners last; if that
- * is interrupted, the organization keeps the remaining members, and deleting it again continues.
+ * Deletes an organization and records that for each member. One with more than 100 members loses them in
+ * batches, owners last; if that is interrupted, deleting it again continues.
  * @throws {AuthError} `not_found`; `conflict` for a personal organization
  */
 export async function deleteOrganization(ctx: Context, slug: string, by: ChangedBy): Promise<void> {
@@ -193,10 +192,8 @@ export async function listMembers(ctx: Context, slug: string, page: PageRequest)
 }
 
 /**
- * Adds a user to an organization, or changes the role of a member. Nothing is
- * recorded if the user already has the role.
- * @throws {AuthError} `not_found` if the organization or the account does not exist; `conflict` for a
- * personal organization, and if its last owner would get another role
+ * Adds a user to an organization, or changes the role of a member. Records nothing if nothing changes.
+ * @throws {AuthError} `not_found`; `conflict` for a personal organization, and for the role of the last owner
  */
 export const setMember = (
   ctx: Context,
@@ -251,8 +248,7 @@ export async function addMemberships(
 
 /**
  * Removes a member from an organization.
- * @throws {AuthError} `not_found` if there is no such organization, account or member; `conflict` for a
- * personal organization and for the last owner
+ * @throws {AuthError} `not_found`; `conflict` for a personal organization and for the last owner
  */
 export const removeMember = (ctx: Context, slug: string, userId: string, by: ChangedBy): Promise<void> =>
   ctx.db.transaction(async (tx) => {
@@ -289,9 +285,8 @@ export const exportMemberships = (on: Executor, userId: string) =>
 const batchSize = 100;
 
 /**
- * Removes the next batch of members and, with the last of them, the organization. Accounts are
- * locked before the organization, as in every transaction that locks both, so users may still
- * join until the organization is locked.
+ * Removes the next batch of members and, with the last of them, the organization. Accounts are locked first,
+ * as everywhere, so users may still join until the organization is locked.
  * @throws {Raced} when members joined meanwhile, so that the batch starts over
  */
 async function deleteBatch(ctx: Context, tx: Executor, id: string, by: ChangedBy): Promise<'done' | 'more'> {
@@ -384,9 +379,8 @@ export interface MembershipChange {
 }
 
 /**
- * Records that a user joined, left or changed role, in the transaction that changes it. Every such change,
- * except those of a personal organization and of an account that is deleted, is recorded here and announced
- * to services. Locks the log of the account, so call it last.
+ * Records that a user joined, left or changed role, and announces it to services, in the transaction that
+ * changes it. Locks the log of the account, so call it last.
  */
 async function recordMembershipChange(
   ctx: Context,

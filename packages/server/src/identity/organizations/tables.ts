@@ -1,5 +1,3 @@
-export {};
-
 declare module '../../platform/database/schema.ts' {
   interface Tables {
     organizations: { id: string; slug: string; name: string; personal: number; created_at: number };

@@ -10,9 +10,8 @@ const algorithm = 'aes-256-gcm';
 const encryptionKey = (key: ServerKey, label: string): Buffer => key.mac(`seal: ${label}`);
 
 /**
- * Encrypts a secret for the database under the newest key of the ring, with AES-256-GCM. The result is key id
- * (5 bytes), nonce (12), ciphertext and tag (16) in base64url. `place` names the row it is stored in:
- * decryption fails elsewhere.
+ * Encrypts a secret with AES-256-GCM under the newest key, for one `place`, the row it is stored in. The
+ * result is key id (5 bytes), nonce (12), ciphertext and tag (16) in base64url.
  */
 export function encrypt(keys: KeyRing, random: Random, label: string, place: string, secret: Uint8Array) {
   const nonce = random(nonceBytes);

@@ -11,10 +11,9 @@ const firstComparisons = 3;
 const driftPerMs = 0.0001;
 
 /**
- * The clock that decides what has expired, in milliseconds since 1970, as integers. On PostgreSQL it follows
- * the clock of the database, so all nodes agree, and one whose own clock is wrong or jumps does no harm:
- * between two comparisons the monotonic clock of the machine carries it on. On SQLite there is one node, and
- * its clock is the time.
+ * The clock that decides what has expired, in integral milliseconds since 1970. On PostgreSQL it follows the
+ * clock of the database, so all nodes agree: the monotonic clock of the machine only carries it on between
+ * two comparisons. On SQLite there is one node, and its clock is the time.
  */
 export async function openClock(
   { dialect, read }: Pick<Database, 'dialect' | 'read'>,
@@ -26,9 +25,8 @@ export async function openClock(
   let nextComparisonAt = 0;
 
   /**
-   * Measures the offset. The database may read its clock at any time between the request and the response, so
-   * a slow response says little: it counts only if the known offset is less precise, or if the two contradict
-   * each other.
+   * Measures the offset. The database may read its clock at any time before the response, so a slow one
+   * counts only if the known offset is less precise, or if the two contradict each other.
    */
   const compare = async (): Promise<void> => {
     const sentAt = monotonic();

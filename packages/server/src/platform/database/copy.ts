@@ -127,9 +127,8 @@ async function requireEmpty(tx: Executor): Promise<void> {
 }
 
 /**
- * Writes a copy of a SQLite database as of one moment, while other processes read and write it. The copy
- * appears under its name once it is complete and on the disk, readable by its owner only. It is marked as one
- * that `finish-restore` must run on.
+ * Writes a copy of a SQLite database as of one moment, while other processes use it. It appears under its
+ * name once it is complete on the disk, for its owner only, and needs `finish-restore`.
  * @throws {Error} of the file system: `EEXIST` if the file exists
  */
 export async function backUpSqlite(path: string, file: string): Promise<void> {

@@ -55,17 +55,15 @@ export interface Database {
 }
 
 /**
- * Messages between the processes that serve one database, so that work on one node that waits for a change
- * learns of it from another node. A message can be lost (a crash, a broken connection, a pooler without
- * LISTEN), so a listener must also check the database from time to time.
+ * Messages between the processes that serve one database, so that work that waits learns of a change on
+ * another node. Messages can be lost (a crash, a pooler without LISTEN): look at the database, too.
  */
 export interface Notifications {
   /** Wakes the listeners of a channel on every node. Call it after committing what they read. Never fails. */
   publish(channel: string, payload: string): void;
   /**
-   * Calls `wake` with the payload of each message, or with undefined when messages may have been missed, as
-   * they are until the connection is up. Every channel of a node shares one connection. Returns what ends the
-   * subscription.
+   * Calls `wake` with the payload of each message, or with undefined when some may have been missed, as
+   * before the connection is up. Every channel of a node shares one. Returns what ends the subscription.
    */
   listen(channel: string, wake: Wake): () => void;
 }

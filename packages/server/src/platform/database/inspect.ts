@@ -13,8 +13,7 @@ const noStore = (): Error =>
   new Error('there is no store yet; run `latchkey-server migrate` or start the service to create it');
 
 /**
- * Lets `work` read a database without changing it. On SQLite, `work` starts over while another process keeps
- * the file busy.
+ * Lets `work` read a database, again on SQLite while another process keeps the file busy.
  * @throws {Error} when the database is unreachable or missing
  */
 export async function withReader<T>(url: string, work: (read: Executor) => Promise<T>): Promise<T> {
@@ -82,8 +81,7 @@ async function inspectServer(read: Executor) {
 export type Condition = Awaited<ReturnType<typeof examineDatabase>>;
 
 /**
- * Reports the damage that a database finds in its pages, up to a limit, and why it accepts no writes, if so.
- * Reads the whole file on SQLite.
+ * The damage that a database finds in all of its pages, up to a limit, and why it accepts no writes.
  * @throws {Error} when the database is unreachable
  */
 export const examineDatabase = (url: string) =>

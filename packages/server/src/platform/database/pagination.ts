@@ -12,8 +12,7 @@ export interface Position {
 }
 
 /**
- * The position that a cursor encodes, or `start` without a cursor. The id of `start` is the prefix of all ids
- * in the list.
+ * The position of a cursor, or `start` without one, whose id is the prefix of all ids in the list.
  * @throws {AuthError} `invalid_request` for a cursor that this service did not issue for such a list
  */
 export function parseCursor(cursor: string | undefined, start: Position): Position {

@@ -17,9 +17,8 @@ interface Listening {
 }
 
 /**
- * LISTEN and NOTIFY over one connection, which is opened with the first listener and reopened whenever it is
- * lost. `send` sends a message to all nodes. This node delivers its own messages directly, so a lost one
- * delays only other nodes.
+ * LISTEN and NOTIFY over one connection, opened with the first listener and reopened when it is lost. This
+ * node delivers its own messages directly, so a lost one delays only others.
  * @see https://www.postgresql.org/docs/current/sql-notify.html
  */
 export class PostgresNotifications implements Notifications {

@@ -85,9 +85,8 @@ async function withTimeout<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
 }
 
 /**
- * Retries an attempt that ends in a conflict. When the time is up, a conflict is `temporarily_unavailable`. A unique
- * violation in the last attempt is a defect and is thrown unchanged. Each connection may have outdated statements, so only the
- * time limits attempts that end with one.
+ * Retries an attempt that ends in a conflict, in time; a unique violation in the last attempt is a defect.
+ * Each connection may have outdated statements, so only the time limits attempts that end with one.
  */
 async function withRetries<T>(
   { pool, timeoutMs, timers }: { pool: PrimaryPool; timeoutMs: number; timers: Timers },

@@ -128,9 +128,8 @@ export function statement<P extends Values = Record<never, never>>() {
 }
 
 /**
- * Writes without rows that happen together, each with values of its own. On PostgreSQL they are one statement, which costs a
- * fraction of several; each of its parts sees the state before all of them, so no two may concern the same row. Given a database,
- * they are a transaction of their own.
+ * Writes without rows that happen together: on PostgreSQL in one statement, whose parts see the state before
+ * all of them, so no two may concern the same row. Given a database, they are a transaction.
  */
 export function together<P extends readonly Values[]>(
   ...writes: { readonly [K in keyof P]: Statement<P[K], unknown> }

@@ -4,9 +4,8 @@ import type { Executor } from './executor.ts';
 import type { Tables } from './schema.ts';
 
 /**
- * Whether the rows of a table are still valid after a restore, in an order in which a row comes after those that it references. What is
- * `over` would be sent or used again: emails, sign-ins, and tokens of services may have been sent, used or revoked since the backup, and
- * readers of the feed have read further.
+ * What of a restored table is still valid; a row references only rows of its own or an earlier table. What is
+ * `over` would be sent or used again, or readers of the feed have read further.
  */
 const lifeAfterRestore: Readonly<Record<keyof Tables, 'valid' | 'over'>> = {
   users: 'valid',

@@ -12,9 +12,8 @@ export interface PresentedCredential {
 }
 
 /**
- * The user's credential in a request. A bearer token takes precedence over the session cookie.
+ * The user's credential in a request. A bearer token precedes the cookie. @see RFC 6750 section 2.1
  * @throws {AuthError} `origin_not_allowed` for a cookie from a page of another origin
- * @see RFC 6750 section 2.1
  */
 export function readPresentedCredential(config: Config, headers: Headers): PresentedCredential | undefined {
   const bearer = /^bearer(?: +(.*))?$/i.exec(headers.get('Authorization') ?? '');

@@ -8,12 +8,9 @@ const isAllowedOrigin = (config: Config, origin: string | null): origin is strin
   origin !== null && (origin === config.baseUrl || config.allowedOrigins.includes(origin));
 
 /**
- * Which page made a request, according to the browser: one of this service, of an allowed origin, or of any
- * other. Undefined if nothing says so, as in requests of programs.
- *
- * Over plain http to another host, and in older versions of Safari, a page's requests to its own origin carry
- * neither `Sec-Fetch-Site` nor `Origin`. Ours then carry a header that pages of other origins cannot send,
- * because a preflight refuses it.
+ * Which page made a request, according to the browser; undefined if nothing says so, as in programs.
+ * Over plain http to another host, and in older versions of Safari, our own pages send neither
+ * `Sec-Fetch-Site` nor `Origin`. They then send a header that a preflight refuses to pages of other origins.
  */
 function originOf(config: Config, headers: Headers): 'own' | 'allowed' | 'foreign' | undefined {
   const site = headers.get('Sec-Fetch-Site');
@@ -25,9 +22,8 @@ function originOf(config: Config, headers: Headers): 'own' | 'allowed' | 'foreig
 }
 
 /**
- * Requires that a page of this service, or with `allowed` also a page of an allowed origin, sent the request.
- * A page of another site can make the browser send the cookie, but cannot forge the headers that say where
- * the request comes from.
+ * Requires that a page of this service, or with `allowed` also one of an allowed origin, sent the request.
+ * Other pages can make the browser send the cookie, but cannot forge where the request comes from.
  * @throws {AuthError} `origin_not_allowed`
  */
 export function requirePage(config: Config, headers: Headers, of: 'own' | 'allowed'): void {

@@ -133,9 +133,8 @@ const inEachLanguage = <T>(make: (language: Language) => T): Readonly<Record<Lan
   Object.fromEntries(languages.map((language) => [language, make(language)])) as Record<Language, T>;
 
 /**
- * Serves the dashboard: its pages in every language, which are never cached, and under `/assets/` their
- * files, which are named by content hash and cached for a year. Everything is compressed once and served from
- * memory. Compression cannot leak anything (BREACH): pages hold neither secrets nor input from others.
+ * Serves the dashboard: its pages in every language, never cached, and their files under `/assets/`, named by
+ * content hash and cached for a year. Compression leaks nothing (BREACH): nothing here is secret.
  */
 export function pageRoutes(routes: Routes, options: PageOptions): void {
   const headers = pageHeaders();
@@ -244,9 +243,8 @@ const defaultIcon =
 const places = /\{\{(name|icon|logo|footer:[^{}]*)\}\}/g;
 
 /**
- * Writes the product into the HTML of a page, once, when the service starts. Pages therefore remain files
- * with an entity tag, and show the name on their first paint. All placeholders are replaced in one pass, so a
- * name that looks like a placeholder stays text.
+ * Writes the product into the HTML of a page at start, so that it stays a file with an entity tag. In one
+ * pass, so that a name that looks like a placeholder stays text.
  */
 export function withProduct(html: string, product: Product): string {
   const values: Readonly<Record<string, string>> = {

@@ -201,9 +201,8 @@ async function identifyCaller(
 }
 
 /**
- * Requires a scope that the endpoint accepts. A token that is bound to a resource is for that service, not
- * for this one.
- * @throws {AuthError} `insufficient_scope`
+ * A token that is bound to a resource is for that service, not for this one.
+ * @throws {AuthError} `insufficient_scope` unless the scope is one that the endpoint accepts
  */
 function requireScope({ scope, resource }: Caller, endpoint: Endpoint): void {
   const needed = endpoint.scopes ?? [everything];

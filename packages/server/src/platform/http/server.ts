@@ -36,8 +36,7 @@ const probePaths = new Set(['/healthz', '/readyz']);
 
 /**
  * Handles every request: an id, its route, the common headers, an error object for whatever is thrown, a log
- * line and a count. The response to HEAD has a body, which the server below drops after taking its length.
- * `notFoundPage` may replace the error object of an unknown path.
+ * line and a count. The server below drops the body of a response to HEAD.
  */
 export function createServer(
   ctx: Context,
@@ -275,12 +274,10 @@ const otherMethods = 'ALL';
 const failureStatuses = ['500', '503'];
 
 /**
- * The route table, and the description of each operation for the API document. It uses Hono's router without
- * Hono's contexts, which cost as much as everything else around a handler together.
- *
- * A path without parameters is never taken for the value of a parameter, whatever the method: where there is
- * POST /users/lookup, GET /users/lookup is not GET /users/:user_id. The router cannot express this, so such
- * paths are in a table of their own, by path and then by method.
+ * The route table, with the description of each operation. It uses Hono's router without Hono's contexts,
+ * which cost as much as everything else around a handler together. A path without parameters is never taken
+ * for the value of a parameter, whatever the method (GET /users/lookup is not GET /users/:user_id): such
+ * paths are in a table of their own.
  */
 export class Routes {
   readonly #literal = new Map<string, Map<string, Route>>();

@@ -1,5 +1,3 @@
-export {};
-
 declare module '../database/schema.ts' {
   interface Tables {
     outbox: {

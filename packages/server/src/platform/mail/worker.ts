@@ -56,12 +56,9 @@ const logFieldsOf = ({ id, trace_id, span_id }: OutboxMail) => ({
 });
 
 /**
- * Sends the mails in the outbox. Every node runs a worker; a lease ensures that only one of them sends a mail
- * at a time. A mail that fails is retried with growing pauses until it expires or the mail server keeps
- * refusing it. It then stays in the outbox as a dead letter.
- *
- * A free slot takes the most urgent mail that is due. Ordinary mails, and those that were slow before, never
- * take all slots.
+ * Sends the mails in the outbox. Every node runs a worker; a lease ensures that only one sends a mail at a
+ * time. A mail that fails is retried with growing pauses, until it expires or the server keeps refusing it,
+ * and then stays as a dead letter. Urgent mails come first: other ones, and slow ones, never take all slots.
  */
 export class MailWorker {
   readonly #ctx: Context;

@@ -20,8 +20,7 @@ const special: readonly [ipaddr.IPv6, number][] = [
 ].map((range) => ipaddr.IPv6.parseCIDR(range));
 
 /**
- * Whether an IP address is on the public internet: not private, shared, local, mapped or translated to IPv4,
- * or reserved.
+ * Whether an IP address is public: not local, shared, reserved, mapped or translated to IPv4.
  * @see https://www.iana.org/assignments/iana-ipv6-special-registry
  */
 export function isPublicAddress(text: string): boolean {
@@ -47,11 +46,6 @@ export interface DocumentRequest {
   readonly resolve?: Resolve | undefined;
 }
 
-export interface FetchedDocument {
-  readonly json: unknown;
-  readonly headers: Headers;
-}
-
 /** Why a document could not be fetched. */
 export class FetchError extends Error {}
 
@@ -63,7 +57,7 @@ const resolveName: Resolve = async (host) =>
  * redirects. The connection goes to the address that was checked, whatever the name resolves to by then.
  * @throws {FetchError}
  */
-export async function fetchDocument(url: URL, request: DocumentRequest): Promise<FetchedDocument> {
+export async function fetchDocument(url: URL, request: DocumentRequest) {
   const deadline = AbortSignal.timeout(request.timeoutMs);
   const timedOut = new Promise<never>((_, reject) => {
     deadline.addEventListener('abort', () => reject(new FetchError('no answer in time')), { once: true });

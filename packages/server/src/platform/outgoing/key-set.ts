@@ -77,9 +77,8 @@ export function openKeySet(clock: () => number, source: KeySource): VerifySignat
   };
 
   /**
-   * Fetches the keys again for an unknown key, at most once a minute. Returns false if the keys have not
-   * changed. A refusal by `admit` does not count as a fetch: otherwise a client at its limit could keep a new
-   * key from everybody.
+   * Fetches the keys again for an unknown key, at most once a minute; false if that changed nothing. A
+   * refusal by `admit` does not count: otherwise a client at its limit could keep a new key from others.
    */
   const refetchKeys = async (admit?: () => Promise<void>): Promise<boolean> => {
     const isTooSoon = () => hasFailed() || (!fetching && since(askedForKeyAt) < askAgainMs);

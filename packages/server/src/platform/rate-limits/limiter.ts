@@ -138,9 +138,8 @@ const rateLimitFields = (states: readonly RateLimitState[]): Record<string, stri
       };
 
 /**
- * How many keys of one limit a node keeps in memory. Beyond that the oldest key is dropped and starts a new
- * window. An attacker gains nothing from this: filling the memory takes more keys, and each of them has a
- * quota of its own.
+ * How many keys of one limit a node keeps in memory. Beyond that the oldest starts a new window. Filling the
+ * memory takes an attacker more keys, each with a quota of its own.
  */
 export const maxKeysInMemory = 10_000;
 

@@ -109,8 +109,7 @@ const form = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/;
 const zeros = /^0+$/;
 
 /**
- * The trace that a `traceparent` header names; undefined if there is none or it is malformed. A version after
- * 00 may have more fields.
+ * The trace that a `traceparent` header names, if it is well-formed. Later versions may have more fields.
  * @see W3C Trace Context, section 3.2
  */
 export function traceIdIn(traceparent: string | null): string | undefined {

@@ -1,6 +1,5 @@
 /**
- * Whether an `If-Match` header matches a strong entity tag: it is `*`, or a list that contains the tag. Weak
- * tags never match.
+ * Whether an `If-Match` header is `*`, or lists this strong tag. Weak tags never match.
  * @see RFC 9110 section 13.1.1
  */
 export const ifMatchHolds = (ifMatch: string, etag: string): boolean =>

@@ -10,9 +10,8 @@ const isHttpLoopback = ({ protocol, hostname }: URL): boolean =>
   protocol === 'http:' && loopbackHosts.includes(hostname);
 
 /**
- * The URL of an acceptable redirect URI: https, or http to a loopback host, spelled as the URL standard
- * serializes it, so that what is compared is what the browser requests. A host with `*` looks like a pattern,
- * which is not supported. Undefined for any other text.
+ * The URL of a redirect URI: https, or http to a loopback host, as the URL standard serializes it, so that
+ * what is compared is what the browser requests. A host with `*` looks like a pattern.
  */
 export function parseRedirectUri(text: string): URL | undefined {
   if (text.length > fieldLimits.redirectUri || text.includes('#')) return undefined;

@@ -40,8 +40,7 @@ export const isSameScope = (one: string, other: string): boolean => sorted(one) 
 const sorted = (scope: string): string => scope.split(' ').sort().join(' ');
 
 /**
- * The spellings of a resource, the canonical one first. A resource without a path may be written with or
- * without a final slash.
+ * The spellings of a resource, the canonical one first: without a path, a final slash does not matter.
  * @see RFC 3986 section 6.2.3
  */
 export function spellingsOf(resource: string): readonly [string, ...string[]] {

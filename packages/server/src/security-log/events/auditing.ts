@@ -36,10 +36,7 @@ async function auditLog(ctx: Context, on: Executor, find: typeof store.findChain
 }
 
 /** Whether the logs have as many events as were counted; `retired` how many totals cannot be checked. */
-export async function auditTotals({
-  db,
-  logKeys,
-}: Pick<Context, 'db' | 'logKeys'>): Promise<{ readonly isComplete: boolean; readonly retired: number }> {
+export async function auditTotals({ db, logKeys }: Pick<Context, 'db' | 'logKeys'>) {
   const rows = await store.listTotals(db.read, {});
   const totals = rows.flatMap(({ bucket, total, seal }) =>
     bucket === null || total === null || seal === null ? [] : [{ bucket, total, seal }],
@@ -69,11 +66,8 @@ export async function sweepEvents(ctx: Context, before: number, limit: number): 
 async function sweepLog(ctx: Context, tx: Executor, userId: string, before: number) {
   const [chain] = await store.lockFreeChain(tx, { user_id: userId });
   if (!chain) return [];
-  const rows = await store.listEventsAfter(tx, {
-    user_id: userId,
-    after_seq: chain.base_seq,
-    limit: batchSize + 1,
-  });
+  const after = { user_id: userId, after_seq: chain.base_seq, limit: batchSize + 1 };
+  const rows = await store.listEventsAfter(tx, after);
   const auditor = new Auditor(ctx.logKeys, chain);
   for (const row of rows) auditor.take(row);
   const { findings } = rows.length <= batchSize ? auditor.finish() : auditor.audit;

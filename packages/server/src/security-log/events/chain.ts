@@ -84,9 +84,9 @@ export function macBeforeNext(keys: LogKeys, chain: ChainRow): string {
 }
 
 /**
- * Replaces the detail of the event with this number and seals it and every event after it again. `rows` are the events from the one
- * before it to the head, oldest first. Undefined if one of their MACs, or the seal of the
- * chain, does not verify under a key of the ring: possibly tampered events never get a fresh seal.
+ * Replaces the detail of an event, and seals it and every event after it again. `rows` are those from the one
+ * before it to the head. Undefined if one of them does not verify: what may be tampered with gets no new
+ * seal.
  */
 export function amendEvent(
   keys: LogKeys,
@@ -244,11 +244,9 @@ const countLabel = 'security log count';
 
 type Count = Pick<ChainRow, 'counted' | 'counted_seq' | 'count_seal'>;
 
-const countFields = ({
-  user_id,
-  counted,
-  counted_seq,
-}: Pick<ChainRow, 'user_id' | 'counted' | 'counted_seq'>): Fields => [user_id, counted, counted_seq];
+const countFields = (chain: Pick<ChainRow, 'user_id' | 'counted' | 'counted_seq'>): Fields => {
+  return [chain.user_id, chain.counted, chain.counted_seq];
+};
 
 /** Whether a log still has the event that was counted last. */
 export function checkChainCount(keys: LogKeys, chain: ChainRow): Check {
@@ -259,13 +257,9 @@ export function checkChainCount(keys: LogKeys, chain: ChainRow): Check {
 
 /** The count of a chain with its next event, which has this number. */
 export function nextCount(keys: LogKeys, chain: ChainRow, seq: number): Count {
-  const { user_id } = chain;
   const next = { counted: chain.counted + 1, counted_seq: seq };
-  const fields = countFields({ user_id, ...next });
-  return {
-    ...next,
-    count_seal: sealCount(keys, countLabel, fields, checkChainCount(keys, chain)),
-  };
+  const fields = countFields({ ...chain, ...next });
+  return { ...next, count_seal: sealCount(keys, countLabel, fields, checkChainCount(keys, chain)) };
 }
 
 /** A total with so many more events. */

@@ -56,12 +56,10 @@ export async function recordEvent(ctx: Context, tx: Executor, event: NewEvent, l
 }
 
 /**
- * Records a change that a person may repeat at will: all changes of one type that a session makes within a minute share
- * one event. `merge` combines two details into one; if that adds nothing, nothing is written.
- *
- * The log is a chain, so an amended event is sealed again together with the few events after it. This happens only under
- * the lock of the log and only if the seals of all of them verify; otherwise the change gets its own event. The event
- * keeps the time, address and user agent of the first change.
+ * Records a change that a person may repeat at will: all of one type that a session makes within a minute
+ * share one event, with the time and client of the first. `merge` combines two details; if that adds nothing,
+ * nothing is written. An amended event is sealed again together with the few events after it, if the seals of
+ * all of them verify; otherwise the change gets its own event.
  * @throws {AuthError} `invalid_token` when the account is gone
  */
 export async function recordChange(
@@ -102,9 +100,9 @@ async function amend(
 }
 
 /**
- * Records refused attempts to sign in to an account. The first of a method and network is an event, whose count grows for an
- * hour. Strangers can cause it at will: what exceeds the maximum of events or the maximum count costs one query and writes nothing.
- * Does nothing when the account is gone. Locks the log until the transaction ends, so call it last.
+ * Records refused attempts to sign in. The first of a method and network is an event, whose count grows for
+ * an hour. Strangers can cause it: beyond the maxima it costs one query and writes nothing. Call it last: it
+ * locks the log.
  */
 export async function recordFailedSignIn(ctx: Context, tx: Executor, failure: FailedSignIn): Promise<void> {
   const { userId, client } = failure;
@@ -136,9 +134,8 @@ async function findEarlierChange(
 }
 
 /**
- * Records an event at most once an hour for each type and `subject` (a session, a rate limit) of the account. A
- * repetition costs one query and writes nothing. `cause` runs in the same transaction, so exactly as often as the event
- * is recorded.
+ * Records an event at most once an hour for each type and `subject` (a session, a rate limit). A repetition
+ * costs one query. `cause` runs in the same transaction, so exactly as often.
  */
 export async function recordOncePerHour(
   ctx: Context,
@@ -291,9 +288,8 @@ interface FailedSignIn {
 }
 
 /**
- * Where failures are counted; undefined if they are not recorded. `counted` is the event that counts them, and `detail` the detail
- * of that with the failures; `freeSlot` is the `once` of a new event, and `firstDetail` its detail. Either is missing if it
- * needs a new event, or if the day has no room for another one.
+ * Where failures are counted; undefined if they are not. `counted` is the event that counts them, with its
+ * new `detail`; `freeSlot` is the `once` of a new event, with `firstDetail`. Either may be missing.
  */
 async function findEntry(ctx: Context, on: Executor, { userId, method, network, times }: FailedSignIn) {
   const today = Math.floor(ctx.clock() / dayMs);

@@ -3,8 +3,7 @@ import type { Executor } from '../../platform/database/executor.ts';
 import { type PageRequest, paginate, parseCursor } from '../../platform/database/pagination.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import { shown } from '../../platform/values/shown.ts';
-import type { EventRow } from './chain.ts';
-import { detailOf } from './chain.ts';
+import { detailOf, type EventRow } from './chain.ts';
 import type { EventType } from './events.ts';
 import * as store from './store.ts';
 

@@ -105,9 +105,8 @@ const isWrittenHere = (dialect: Dialect) =>
     : sql<boolean>`false`;
 
 /**
- * Locks the chain of an account until the transaction ends, after the account, as `lockChain` does, and one total: the one that this
- * transaction has counted in before, or else of those that no other holds the one that has counted least. It never waits for a total;
- * if all are held, its columns are null.
+ * Locks the chain of an account, as `lockChain` does, and one total: the one that this transaction has
+ * counted in, or of those that no other holds the one with the least. If all are held, its columns are null.
  */
 export const lockLog = statement<{ user_id: string }>()((db, p, dialect) =>
   db

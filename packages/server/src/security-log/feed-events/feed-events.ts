@@ -69,16 +69,14 @@ export interface FeedExtent {
 }
 
 /**
- * How far the feed can be read now. `previous` is an earlier result of the same caller, which saves two
- * queries if no event was written since.
- *
+ * How far the feed can be read now. `previous` is an earlier result, which saves two queries if it still
+ * holds.
  * On PostgreSQL a transaction with a lower number may commit after one with a higher number, and must not be
- * passed over. Before a writer draws its first number, it locks the number drawn last, which is lower, until
- * it has committed. Here the number drawn last is read first, the locks after it, and the events last. An
- * event that is committed only after that belongs to a writer whose lock was either seen, and then its number
- * is higher than the lock; or it was taken after the locks were read, and then its number is higher than the
- * number drawn last. Only locks of connections that write events count: no other role and no other
- * transaction delays the feed, whatever it locks and however long it runs.
+ * passed over. So before a writer draws its first number, it locks the number drawn last, until it has
+ * committed. Here the number drawn last is read first, the locks after it, and the events last. A writer
+ * whose event is committed only after that has a higher number than either its lock, which was seen, or the
+ * number drawn last. Only locks of connections that write events count, so no other role or transaction
+ * delays the feed.
  */
 export async function readExtent(
   { clock, on }: Pick<Context, 'clock'> & { readonly on: Executor },

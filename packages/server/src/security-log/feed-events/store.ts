@@ -8,10 +8,9 @@ import { lowestWriterOf, markWriter } from '../../platform/database/writer-locks
 export const feedChannel = 'latchkey_feed';
 
 /**
- * Before a PostgreSQL transaction draws its first number: marks the number drawn last until the
- * transaction has ended, so that readers see from where on its events may be missing (`lowestWriter`).
- * Never waits. Also announces the commit. One mark, which is a lock, is enough for all events of a
- * transaction, whose own setting ends with it.
+ * Before a PostgreSQL transaction draws its first number: marks the number drawn last until it has ended, so
+ * that readers see from where on its events may be missing (`lowestWriter`). Never waits. Also announces the
+ * commit. One mark is enough for a transaction.
  */
 export const announceWriter = statement()((db) =>
   db

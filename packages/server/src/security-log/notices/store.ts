@@ -14,9 +14,8 @@ export const findOwner = lookup((db, p) =>
 );
 
 /**
- * Counts a notice in the current window of an account and kind, or starts the next one under a
- * new `id`, of `window_ms`. Locks the window until the transaction ends, so that its digest does
- * not miss a notice that was counted.
+ * Counts a notice in the current window of an account and kind, or starts the next one under a new `id`.
+ * Locks it until the transaction ends, so that its digest misses no notice that was counted.
  */
 export const countNotice = statement<{
   user_id: string;

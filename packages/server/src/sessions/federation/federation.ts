@@ -18,9 +18,8 @@ import { exchangeToken, findTrustingKey, type RequestedRun, type RunSubject } fr
 const maxLifetimeSeconds = 86_400;
 
 /**
- * The key that trusts the claims of an issuer's token; the token then stands for it. The caller does not
- * learn what is wrong with the token, key or issuer; the log does. The owner of the key learns which claim
- * did not match, if the issuer signed the token.
+ * The key that trusts the claims of an issuer's token, which then stands for it. The caller does not learn
+ * what is wrong; the log does, and the owner learns which claim did not match.
  * @throws {AuthError} `invalid_grant`
  * @see RFC 7523 section 3
  */

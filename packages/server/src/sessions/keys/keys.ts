@@ -52,10 +52,8 @@ export async function challengeKey(
 }
 
 /**
- * Creates a key for the caller's account. The key is shown only in this result, and not at all
- * if tokens of an issuer stand for it.
- * @throws {AuthError} the errors of the touch and of `checkKey`; `conflict`
- * when the account has too many keys
+ * Creates a key. It is shown only here, and not at all if tokens of an issuer stand for it.
+ * @throws {AuthError} the errors of the touch and of `checkKey`; `conflict` for one key too many
  */
 export async function createKey(ctx: Context, touches: Touches, by: Requester, requested: NewKey) {
   const { caller, client } = by;

@@ -45,13 +45,11 @@ export async function exchangeToken(
   const { session } = subject;
   const { service, expiresInSeconds = fieldLimits.runDefaultSeconds } = requested;
   requireExchangeable(subject, service);
-  const access = {
-    scope: narrowedScope(subject, requested.scope),
-    resource: narrowedResource(subject, requested),
-  };
+  const narrowed = narrowedScope(subject, requested.scope);
+  const target = narrowedResource(subject, requested) ?? undefined;
   const details = narrowedDetails(subject, requested.authorizationDetails);
   // Inherited names are checked too: a service may have withdrawn them since.
-  const { scope, resource } = await resolveAccess(ctx, { ...access, resource: access.resource ?? undefined });
+  const { scope, resource } = await resolveAccess(ctx, { scope: narrowed, resource: target });
   if (scope === null) throw scopeMissing();
 
   const owner = { userId: session.user_id, sessionId: session.id, client };
@@ -176,11 +174,8 @@ async function findPlace(ctx: Context, tx: Executor, { subject, isReplacement }:
   if (path.length > fieldLimits.runDepth) {
     throw conflict(`A run can be within at most ${fieldLimits.runDepth} others.`);
   }
-  return {
-    parent,
-    path,
-    endsAt: Math.min(parent.idle_expires_at, parent.path_ends_at ?? Number.POSITIVE_INFINITY),
-  };
+  const endsAt = Math.min(parent.idle_expires_at, parent.path_ends_at ?? Number.POSITIVE_INFINITY);
+  return { parent, path, endsAt };
 }
 
 /** @throws {AuthError} `conflict` when there are too many runs. The account must be locked. */
@@ -202,9 +197,8 @@ const tooManyRuns = (max: number, where: string) =>
 const rootOf = (path: readonly string[]): string => path.at(-1)!;
 
 /**
- * When a run and its first token end, in milliseconds since 1970. A run never outlasts its
- * ancestors. Without a service it has a single token, which does not outlast the token it was
- * made from, and the run ends with it.
+ * When a run and its first token end. A run never outlasts its ancestors. Without a service it has a single
+ * token, which does not outlast the one it was made from, and ends with it.
  */
 function lifetimeOf(ctx: Context, run: NewRun, { parent, endsAt }: Place, now: number) {
   const expiresAt = Math.min(now + ctx.config.runTtlSeconds * 1000, parent.expires_at);

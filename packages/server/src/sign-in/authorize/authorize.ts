@@ -133,9 +133,8 @@ async function defaultScope(on: Executor, resource: string | null): Promise<stri
 }
 
 /**
- * Judges a request for the page, before anybody has signed in. An `unknown` request lacks a known
- * client or a redirect URI of that client, so the page reports its error. A `known` request has a
- * `refusal` if the client gets an error.
+ * Judges a request for the page, before anybody has signed in. An `unknown` one lacks a known client or its
+ * redirect URI. A `known` one has a `refusal` if the client gets an error.
  * @throws {AuthError} `rate_limited`
  */
 export async function assessRequest(
@@ -159,15 +158,14 @@ export const sourceOf = ({ id, name, kind, host }: Client, { redirectUri }: Resp
 });
 
 /** An authorization request, with the signed-in user who is asked to approve it. */
-interface AskedRequest extends Requester {
+export interface AskedRequest extends Requester {
   readonly body: AuthorizationParameters;
   readonly requestsCookie: string | undefined;
 }
 
 /**
- * Whether the user has approved at least as much before, to a service with a key of its
- * own at an https redirect URI, which no other program can receive. The approval counts
- * while a session that it led to is active.
+ * Whether the user has approved as much before, to a service with a key at an https redirect URI, which no
+ * other program can receive. That counts while a session that it led to is active.
  */
 const isApproved = async (
   ctx: Context,
@@ -201,9 +199,8 @@ async function checkFor(
 }
 
 /**
- * The maximum age that the client set for the approver's sign-in, if it has to be another one;
- * undefined if it is good. A new sign-in is one that began after the request first came to this
- * browser, which without the page is now.
+ * The maximum age that the client set, if the approver has to sign in again. A new sign-in is one that began
+ * after the request first came to this browser, which without the page is now.
  */
 function signInNeeded(
   ctx: Context,

@@ -114,16 +114,14 @@ export async function noticeReplay(ctx: Context, text: string, client: ClientInf
 const repeatedTooLate = 'repeated_too_late';
 
 /**
- * Whether a request with a redeemed code that ended in this error is a second use of it. The request that
- * redeemed the code is none when it comes again after its tokens were used or its session ended. After an
- * error that is no refusal, the same request may come again.
+ * Whether a request with a redeemed code that ended in this error is a second use of it. After any other
+ * error, or after its tokens were used or ended, the request that redeemed it may come again.
  */
 export const isSecondUse = (error: Error): boolean => isRefusal(error) && error.detail !== repeatedTooLate;
 
 /**
  * The tokens of a spent code again.
- * @throws {AuthError} `invalid_grant` unless this same request spent the
- * code, and its session is as it was then
+ * @throws {AuthError} `invalid_grant` unless this request spent it, and its session is as it was then
  */
 async function repeat(ctx: Context, code: PresentedCode, row: CodeRow): Promise<RedeemedCode> {
   if (!isRepetition(code, row, ctx.clock())) throw refused('spent');

@@ -4,7 +4,6 @@ import type { AuthorizationPage } from '@latchkey/contract/page-data';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
 import { queryOf, receiveFormAsQuery } from '../../platform/http/body.ts';
-import type { Call } from '../../platform/http/call.ts';
 import { cookieHeader, readCookie } from '../../platform/http/cookie.ts';
 import { pageHeaders, requestPage } from '../../platform/http/pages.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
@@ -19,6 +18,7 @@ import { prefersHtml } from '../../platform/values/accept.ts';
 import { readClientInfo } from '../../platform/values/client-address.ts';
 import type { AddIdentityToken } from '../../sessions/sessions.ts';
 import {
+  type AskedRequest,
   type AuthorizeOptions,
   approveRequest,
   assessRequest,
@@ -64,9 +64,8 @@ function readParameters(query: URLSearchParams): SentParameters {
 }
 
 /**
- * The page for an authorization request. A request that names no client and redirect URI of one is reported on the page;
- * any other error goes to the client, by itself only to a service. A browser is also told on the page that the
- * service could not look at the request.
+ * The page for an authorization request. It reports one without a known client and redirect URI; any other
+ * error goes to the client, by itself only to a service. It also says if it could not be looked at.
  */
 export function authorizePage(routes: Routes, ctx: Context, options: AuthorizeOptions): void {
   const pageFor = requestPage<AuthorizationPage>('authorize', ctx.config);
@@ -85,12 +84,8 @@ export function authorizePage(routes: Routes, ctx: Context, options: AuthorizeOp
     failWithPage(exchange);
     const { request } = exchange;
     const sent = readParameters(queryOf(request.url).searchParams);
-    const assessed = await assessRequest(
-      ctx,
-      options,
-      sent,
-      readClientInfo(ctx.config.trustedProxies, exchange),
-    );
+    const requestedBy = readClientInfo(ctx.config.trustedProxies, exchange);
+    const assessed = await assessRequest(ctx, options, sent, requestedBy);
     if (assessed.outcome === 'unknown') {
       const { outcome, error } = assessed;
       exchange.outcome = error.code;
@@ -112,19 +107,15 @@ export function authorizePage(routes: Routes, ctx: Context, options: AuthorizeOp
     const { error, response } = assessed.refusal;
     exchange.outcome = error.code;
     if ('redirect' in response && client.kind === 'service')
-      return new Response(null, {
-        status: 303,
-        headers: { ...pageHeaders(), Location: response.redirect },
-      });
+      return new Response(null, { status: 303, headers: { ...pageHeaders(), Location: response.redirect } });
     const data = { outcome: 'refused', message: error.message, response, ...source } as const;
     return pageFor(request, { status: 200, formOrigin, data });
   });
 
   routes.on('POST', path, async (exchange) => {
     failWithPage(exchange);
-    return exchange.json(undefined, 303, {
-      Location: `${path}?${await receiveFormAsQuery(exchange.request)}`,
-    });
+    const query = await receiveFormAsQuery(exchange.request);
+    return exchange.json(undefined, 303, { Location: `${path}?${query}` });
   });
 }
 
@@ -132,14 +123,8 @@ export function authorizeRoutes(api: Api, ctx: Context, options: AuthorizeOption
   api.answer(endpoints.verifyAuthorization, (call) => verifyRequest(ctx, options, call));
 
   /** The response to the client, after which the browser forgets the request. */
-  const answered = (
-    {
-      requestsCookie,
-      body: request,
-    }: Pick<Call<typeof endpoints.approveAuthorization>, 'requestsCookie' | 'body'>,
-    body: AuthorizationResponse,
-  ) => {
-    const cookie = forgetRequest(ctx, requestsCookie, request);
+  const answered = (asked: Pick<AskedRequest, 'requestsCookie' | 'body'>, body: AuthorizationResponse) => {
+    const cookie = forgetRequest(ctx, asked.requestsCookie, asked.body);
     return cookie === undefined
       ? { body }
       : { body, headers: { 'Set-Cookie': cookieHeader(ctx.config, 'requests', cookie) } };

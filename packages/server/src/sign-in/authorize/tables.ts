@@ -1,5 +1,3 @@
-export {};
-
 declare module '../../platform/database/schema.ts' {
   interface Tables {
     authorization_codes: {

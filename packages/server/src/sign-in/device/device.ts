@@ -13,8 +13,7 @@ import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError, invalidGrant } from '../../platform/errors.ts';
 import { byClient } from '../../platform/rate-limits/limiter.ts';
 import { expiresIn } from '../../platform/timers.ts';
-import type { ClientInfo } from '../../platform/values/client-address.ts';
-import { sameNetwork } from '../../platform/values/client-address.ts';
+import { type ClientInfo, sameNetwork } from '../../platform/values/client-address.ts';
 import { shown } from '../../platform/values/shown.ts';
 import { type NewEvent, recordEvent, takeForUser, withoutNulls } from '../../security-log/events/events.ts';
 import { describeScope, holdAccess, resolveAccess, serviceOf } from '../../services/scopes.ts';
@@ -36,10 +35,8 @@ const userCodeHashes = (ctx: Context, code: string): string[] =>
   ctx.keys.all.map((key) => key.mac('user code', Buffer.from(code)).toString('base64url'));
 
 /**
- * Issues a device code and a user code for a client that wants to sign in.
- * @throws {AuthError} `invalid_scope`, `invalid_target`;
- * `unauthorized_client` if device sign-ins are turned off
- * @see RFC 8628 section 3.1
+ * Issues a device code and a user code. @see RFC 8628 section 3.1
+ * @throws {AuthError} `invalid_scope`, `invalid_target`; `unauthorized_client` if device sign-ins are off
  */
 export async function startDeviceAuthorization(
   ctx: Context,
@@ -91,9 +88,8 @@ export async function startDeviceAuthorization(
 const refused = invalidGrant('The user code is unknown, has expired, or was already approved or denied.');
 
 /**
- * Runs `find` with the hashes that the typed code may be stored under. The rate limits count
- * every code before the lookup, so that parallel guesses cannot exceed them together; a correct
- * code and a failed lookup are refunded.
+ * Runs `find` with the hashes of a typed code. Every code is counted before the lookup, so that parallel
+ * guesses cannot exceed the limits; a correct one and a failed lookup are refunded.
  * @throws {AuthError} `invalid_grant`, `rate_limited`
  */
 async function findByUserCode<Row>(

@@ -2,7 +2,6 @@ import type { DeviceAuthorizationRequest } from '@latchkey/contract/device';
 import { endpoints } from '@latchkey/contract/endpoints';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
-import type { Call } from '../../platform/http/call.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
 import { byClient } from '../../platform/rate-limits/limiter.ts';
 import {
@@ -10,6 +9,7 @@ import {
   refuseAuthorizationDetails,
   requireParameter,
 } from '../../platform/token-endpoint/grants.ts';
+import type { ClientInfo } from '../../platform/values/client-address.ts';
 import { approveDevice, denyDevice, startDeviceAuthorization, verifyDevice } from './device.ts';
 import type { HeldPolls } from './held-polls.ts';
 import { redeemDeviceCode } from './redeeming.ts';
@@ -24,13 +24,8 @@ export const deviceCodeGrant = (heldPolls: HeldPolls): Grant<TokenSet> => ({
   },
 });
 
-type Start = typeof endpoints.startDeviceAuthorization;
-
 export function deviceRoutes(api: Api, ctx: Context, heldPolls: HeldPolls): void {
-  const start = async ({
-    body,
-    client,
-  }: Pick<Call<Start>, 'client'> & { body: DeviceAuthorizationRequest }) => {
+  const start = async ({ body, client }: { body: DeviceAuthorizationRequest; client: ClientInfo }) => {
     refuseAuthorizationDetails(body);
     const { headers } = await ctx.limiter.take(byClient('device_authorizations', client));
     return { body: await startDeviceAuthorization(ctx, body, client), headers };

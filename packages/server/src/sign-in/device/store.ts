@@ -52,9 +52,8 @@ export const findPending = lookup((db, p) =>
 );
 
 /**
- * Accepts a poll of a pending authorization whose interval ends by `due_by`: exactly when `decidePoll` says `accept`,
- * and of concurrent polls only one. The interval counts from `answered_at`, which for a held poll is in the future: until
- * then every other poll is too early, on every node.
+ * Accepts a poll exactly when `decidePoll` says `accept`, and of concurrent polls only one. The interval
+ * counts from `answered_at`, in the future for a held poll: until then any other is too early, on every node.
  */
 export const acceptPoll = update('device_authorizations', {
   id: 'text',
@@ -126,9 +125,8 @@ export const growInterval = statement<{ id: string; by_seconds: number }>()((db,
 const decided = ['id', 'client_name', 'device_name', 'ip_address', 'scope', 'resource'] as const;
 
 /**
- * Approves a pending authorization for a session of a locked account; a row for exactly one decision. The
- * authorization takes the session's epoch, so that revoking all sessions also revokes this approval, whichever commits
- * first.
+ * Approves a pending authorization for a session of a locked account; a row for one decision. It takes the
+ * session's epoch, so that revoking all sessions also revokes it, whichever commits first.
  */
 export const approve = statement<{
   id: string;

@@ -41,9 +41,8 @@ interface RequestOrigin {
 }
 
 /**
- * Sends a sign-in mail. The response and its timing do not depend on whether the account exists: an account is only
- * looked up for a browser that signed in to it before, and that browser has a rate limit that strangers cannot exhaust.
- * `headers` carry the state of the rate limits.
+ * Sends a sign-in mail. The response and its timing do not depend on the account: it is looked up only for a
+ * browser that signed in to it before, whose rate limit strangers cannot exhaust.
  * @throws {AuthError} `rate_limited`
  */
 export async function requestMagicLink(ctx: Context, email: string, origin: RequestOrigin) {
@@ -52,26 +51,13 @@ export async function requestMagicLink(ctx: Context, email: string, origin: Requ
   const limits = await ctx.limiter.take(
     ...(browser === undefined ? mailLimits(emailKey, origin.client) : mailByKnownBrowser(emailKey, browser)),
   );
-  const now = ctx.clock();
-  const subject = ctx.random(subjectBytes);
-  const id = subject.toString('base64url');
-  const expiresAt = now + ctx.config.magicLinkTtlSeconds * 1000;
-  const link = {
-    id,
-    email,
-    email_key: emailKey,
-    created_at: now,
-    expires_at: expiresAt,
-    ip_address: origin.client.ipAddress,
-    user_agent: origin.client.userAgent,
-    language: origin.language ?? null,
-  };
+  const { handle, row: link } = newLink(ctx, email, origin);
   const mail = mailRow(ctx, {
     template: signInTemplate,
     recipient: email,
     recipientKey: emailKey,
-    reference: id,
-    expiresAt,
+    reference: link.id,
+    expiresAt: link.expires_at,
     isUrgent: true,
   });
   await refundingOnError(limits, () => store.insertMagicLinkAndMail(ctx.db, link, mail));
@@ -79,9 +65,29 @@ export async function requestMagicLink(ctx: Context, email: string, origin: Requ
   const body = {
     status: 'sent' as const,
     expires_in: ctx.config.magicLinkTtlSeconds,
-    request: mintHandle(ctx.keys, 'magicLinkRequest', { subject, value: expiresAt }),
+    request: mintHandle(ctx.keys, 'magicLinkRequest', handle),
   };
   return { body, headers: limits.headers };
+}
+
+function newLink(
+  ctx: Context,
+  email: string,
+  { client, language }: Omit<RequestOrigin, 'knownBrowserCookie'>,
+) {
+  const subject = ctx.random(subjectBytes);
+  const now = ctx.clock();
+  const row = {
+    id: subject.toString('base64url'),
+    email,
+    email_key: emailKeyOf(email),
+    created_at: now,
+    expires_at: now + ctx.config.magicLinkTtlSeconds * 1000,
+    ip_address: client.ipAddress,
+    user_agent: client.userAgent,
+    language: language ?? null,
+  };
+  return { row, handle: { subject, value: row.expires_at } };
 }
 
 const refused = invalidGrant('The link or code is unknown, has expired or was already used.');
@@ -130,9 +136,8 @@ export async function signInWithLink(
 }
 
 /**
- * Signs a user in with the code of a mail, in the client that requested it. Every attempt is counted before its code is
- * compared, so that parallel guesses cannot exceed the maximum. The user code of a device, typed by mistake, is none. A refused
- * code of an existing account is recorded in its log.
+ * Signs a user in with the code of a mail, in the client that requested it. Every attempt is counted before
+ * its code is compared, but for the user code of a device. A refused code is recorded for its account.
  * @throws {AuthError} `invalid_grant`, `account_disabled`, `signup_disabled`, `rate_limited`
  */
 export async function signInWithCode(ctx: Context, request: string, typed: string, origin: SignInOrigin) {
@@ -214,9 +219,8 @@ export async function voidMagicLinksTo(ctx: Context, tx: Executor, emailKey: str
 }
 
 /**
- * For the operator: makes a sign-in link to the account of an address that emails do not reach, records it, and notifies the owner. With
- * `create`, an address without an account gets one, even where sign-up is closed. `show` is called before the commit, with the only copy
- * of the link.
+ * For the operator: makes a sign-in link to an account, records it, and notifies the owner; with `create`
+ * also to a new one, even where sign-up is closed. `show` gets the only copy, before the commit.
  * @throws {AuthError} `not_found`; with `create`, what `importAccount` throws
  */
 export async function issueSignInLink(
@@ -224,24 +228,13 @@ export async function issueSignInLink(
   { email, create }: { readonly email: string; readonly create: boolean },
   show: (link: string) => Promise<void>,
 ): Promise<void> {
-  const subject = ctx.random(subjectBytes);
-  const now = ctx.clock();
-  const expiresAt = now + ctx.config.magicLinkTtlSeconds * 1000;
-  const token = mintHandle(ctx.keys, 'magicLink', { subject, value: expiresAt });
+  const { handle, row } = newLink(ctx, email, { client: noClient, language: undefined });
+  const token = mintHandle(ctx.keys, 'magicLink', handle);
   // A transaction may run again.
   const showOnce = once(() => show(`${ctx.config.baseUrl}/magic-link#token=${token}`));
   await ctx.db.transaction(async (tx) => {
     const { id: userId } = create ? await importAccount(ctx, tx, { email }) : await lockAccountOf(tx, email);
-    await store.insertMagicLink(tx, {
-      id: subject.toString('base64url'),
-      email,
-      email_key: emailKeyOf(email),
-      created_at: now,
-      expires_at: expiresAt,
-      ip_address: null,
-      user_agent: null,
-      language: null,
-    });
+    await store.insertMagicLink(tx, row);
     await notify(ctx, tx, { kind: 'sign_in_link_issued', userId, sessionId: null, client: noClient });
     await recordEvent(ctx, tx, { type: 'sign_in_link_issued', userId, detail: { by: 'operator' } });
     await showOnce();

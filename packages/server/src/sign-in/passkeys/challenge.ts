@@ -30,13 +30,10 @@ export const ceremonyRefused: (detail: CeremonyDetail, cause?: unknown) => AuthE
 );
 
 /** Issues a challenge, for a registration bound to its session. Nothing is stored until the challenge is spent. */
-export const issueChallenge = (ctx: Context, kind: ChallengeKind, sessionId?: string): string =>
-  mintChallenge(
-    ctx.keys,
-    kind,
-    { subject: ctx.random(subjectBytes), value: ctx.clock() + challengeTtlMs },
-    sessionId,
-  );
+export function issueChallenge(ctx: Context, kind: ChallengeKind, sessionId?: string): string {
+  const handle = { subject: ctx.random(subjectBytes), value: ctx.clock() + challengeTtlMs };
+  return mintChallenge(ctx.keys, kind, handle, sessionId);
+}
 
 /**
  * Verifies a returned challenge without the database.

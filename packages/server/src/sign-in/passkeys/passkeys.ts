@@ -166,10 +166,6 @@ export async function storePasskey(
   const [passkeys] = await store.countPasskeys(tx, { user_id: passkey.user_id });
   if (!passkeys || passkeys.count >= fieldLimits.passkeys)
     throw conflict(`An account can have at most ${fieldLimits.passkeys} passkeys. Remove one first.`);
-  const [row] = await store.insertPasskey(tx, {
-    id: newId('pk_', ctx.random),
-    ...passkey,
-    now: ctx.clock(),
-  });
+  const [row] = await store.insertPasskey(tx, { id: newId('pk_', ctx.random), ...passkey, now: ctx.clock() });
   return row;
 }

@@ -20,9 +20,8 @@ import * as store from './store.ts';
 import { parseClientData, verifyClientData, verifyRegistration } from './verification.ts';
 
 /**
- * Options for creating a passkey in this session. An account that has the maximum number of passkeys is refused only
- * when it registers another one, not here.
- * @see WebAuthn Level 3 section 5.4
+ * Options for creating a passkey in this session. One too many is refused later. @see WebAuthn Level 3
+ * section 5.4
  */
 export async function startRegistration(ctx: Context, caller: Caller): Promise<CreationOptions> {
   const [account] = await store.findAccount(ctx.db.read, { user_id: caller.userId });

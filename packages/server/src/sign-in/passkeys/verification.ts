@@ -152,8 +152,7 @@ function readBase64url(text: string): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * Decodes client data and finds its challenge, before anything else about it can be refused: a refused ceremony has to
- * spend its challenge.
+ * Decodes client data for its challenge, before anything can be refused: a refused ceremony has to spend it.
  * @throws {AuthError} `invalid_grant` when it has no challenge
  */
 export function parseClientData(encoded: string) {
@@ -200,9 +199,8 @@ export function readMap(bytes: Uint8Array, start: number) {
 }
 
 /**
- * Parses authenticator data, all of it.
+ * Parses all of authenticator data. @see WebAuthn Level 3 sections 6.1 and 6.5.1
  * @throws {Error} if it is malformed
- * @see WebAuthn Level 3 sections 6.1 and 6.5.1
  */
 export function parseAuthenticatorData(bytes: Uint8Array) {
   const data = Buffer.from(bytes);
@@ -298,16 +296,11 @@ function hasLargeOrder(point: Buffer): boolean {
   return y < ed25519Prime && !smallOrderCoordinates.includes(y);
 }
 
-/** A public key, ready to verify signatures. */
-interface PublicKey {
-  verifies(signature: Uint8Array, data: Uint8Array): boolean;
-}
-
 /**
  * Imports a key whose signatures verify at bounded cost: ES256 on P-256, EdDSA on Ed25519, or RS256 with a modulus of
  * 2048 to 4096 bits and a small exponent. Undefined for any other key, and for one under which anyone can sign.
  */
-export function importPublicKey(coseKey: CoseKey): PublicKey | undefined {
+export function importPublicKey(coseKey: CoseKey) {
   const jwk = toJwk(coseKey);
   if (!jwk) return undefined;
   let key: KeyObject;
@@ -321,7 +314,7 @@ export function importPublicKey(coseKey: CoseKey): PublicKey | undefined {
     if (bits < minRsaBits || bits > maxRsaBits) return undefined;
   }
   const hash = jwk.kty === 'OKP' ? null : 'sha256';
-  return { verifies: (signature, data) => verify(hash, data, key, signature) };
+  return { verifies: (signature: Uint8Array, data: Uint8Array) => verify(hash, data, key, signature) };
 }
 
 /**

@@ -25,8 +25,7 @@ interface FeedCall {
 }
 
 /**
- * Hands out the events that a reader has not acknowledged, oldest first. If there
- * are none, it waits for the next one.
+ * Hands out the events that a reader has not acknowledged, oldest first, or waits for the next one.
  * @throws {AuthError} `conflict` for one reader too many; `gone` after an absence that is too long, once;
  * `invalid_client` and `unauthorized_client` if the service was revoked or lost the right while it waited
  * @see RFC 8936 section 2

@@ -175,10 +175,9 @@ async function addKey(ctx: Context, on: Executor, algorithm: Algorithm, sequence
 }
 
 /**
- * Creates the next signing key of each algorithm, for the operator. The keys are published now and sign after
- * `leadSeconds`; the previous ones stay published for another week, and stored for as long as sessions live,
- * whose identity tokens come back as hints. With `atOnce`, after a leak, they sign as soon as every node
- * publishes them; the caller then waits and calls `deleteReplacedKeys`.
+ * Creates the next signing keys, for the operator. They sign after `leadSeconds`; the previous ones stay
+ * published for another week, and stored for as long as identity tokens of sessions come back as hints. With
+ * `atOnce`, after a leak, they sign as soon as every node publishes them: then call `deleteReplacedKeys`.
  * @returns when they start to sign, in milliseconds since 1970
  * @throws {AuthError} `conflict` when another rotation was faster
  */
@@ -202,9 +201,8 @@ export async function rotateSigningKey(ctx: Context, { atOnce }: { atOnce: boole
 }
 
 /**
- * Deletes every key that is older than those that sign now. Call it `2 * everyNodeFollowsMs`
- * after a rotation `atOnce`: by then every node signs with the new keys, so no signature is
- * served that a reader can no longer verify.
+ * Deletes the keys older than those that sign. Call it `2 * everyNodeFollowsMs` after a rotation `atOnce`:
+ * then every node signs with the new ones, so no signature is served that cannot be verified.
  */
 export async function deleteReplacedKeys(ctx: Context): Promise<void> {
   const rows = await store.listKeys(ctx.db.read, {});
@@ -213,9 +211,8 @@ export async function deleteReplacedKeys(ctx: Context): Promise<void> {
 }
 
 /**
- * The published signing keys as operators see them, newest first for each algorithm. A `next` one
- * signs from `signsFrom` (milliseconds since 1970) on, an `accepted` one was replaced. `serverKey`
- * can decrypt it, if it is in the ring.
+ * The published signing keys as operators see them, newest first for each algorithm. `serverKey` is the one
+ * that can decrypt it, if it is in the ring.
  */
 export async function listSigningKeys(ctx: Context) {
   const rows = await store.listKeys(ctx.db.read, {});
