@@ -62,10 +62,7 @@ function terminalObstacle({ prompt }: Context, programOutput: HeldOutput | undef
   return sharedTerminal(programOutput);
 }
 
-/**
- * The program that asks an agent of its own could be any on the terminal. The program of `agent run` is in another session, but may
- * open the terminal by its path.
- */
+/** The asking program may be any on the terminal. That of `agent run` may still open it by its path. */
 function sharedTerminal(programOutput: HeldOutput | undefined): string | undefined {
   const sharer = findTerminalSharer({ outside: programOutput !== undefined });
   return sharer && `Another program uses this terminal: ${sharer}.`;
@@ -147,10 +144,7 @@ function hasTerminal(): boolean {
   return terminal !== undefined;
 }
 
-/**
- * The terminal of this session, for reads that never wait: no pending read takes input meant for another program, and
- * input typed before a question is told apart from its answer.
- */
+/** The terminal, for reads that never wait: they take nothing typed for another program or too early. */
 const openTerminal = (): number =>
   openSync('/dev/tty', constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
 

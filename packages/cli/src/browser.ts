@@ -17,10 +17,7 @@ const openerTimeoutMs = 3_000;
 /** The part of a child process that is used. */
 type Opener = Pick<ReturnType<typeof spawn>, 'exitCode' | 'on'>;
 
-/**
- * Opens a web page in the person's browser: with the program in `BROWSER`, else with the system's opener, also from WSL. Returns
- * false on failure; never throws.
- */
+/** Opens a page with the program in `BROWSER`, else the system's opener, also from WSL. False on failure. */
 export const openBrowser = async (
   { browser, programEnvironment }: Config,
   address: string,

@@ -75,10 +75,7 @@ export function connect(ctx: Context): Promise<Connection> {
   return token === undefined ? connectStored(ctx) : connectWithToken(ctx, token);
 }
 
-/**
- * The same, for commands that need a stored login.
- * @throws {UsageError} also with `LATCHKEY_TOKEN`
- */
+/** The same, for commands that need a stored login. @throws {UsageError} also with `LATCHKEY_TOKEN` */
 export async function connectStored(ctx: Context): Promise<StoredConnection> {
   const { token, agent } = ctx.config;
   if (token !== undefined || agent !== undefined) {
@@ -233,10 +230,7 @@ function configuredServer({ server, config }: Context): Target | undefined {
   }
 }
 
-/**
- * The origin of an address. The default scheme is https, and http for this machine.
- * @throws {TypeError}
- */
+/** The origin of an address. Default scheme: https, and http for this machine. @throws {TypeError} */
 function serverAddress(address: string): string {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(address)) return serverOrigin(address);
   const encrypted = serverOrigin(`https://${address}`);

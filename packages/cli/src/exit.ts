@@ -65,10 +65,7 @@ export async function orNotFound<T>(sentence: string, work: () => Promise<T>): P
   }
 }
 
-/**
- * The error to report for an aborted command that has no sentence of its own: one that may have interrupted a
- * refresh. The service repeats a lost refresh response for 10 minutes.
- */
+/** For an aborted command without a sentence of its own. A lost refresh can be repeated for 10 minutes. */
 export async function withCancellation(error: unknown, store: CredentialStore | undefined): Promise<unknown> {
   if (!hasCode(error, 'aborted')) return error;
   const login = await store?.read().catch(() => null);

@@ -102,10 +102,7 @@ export function createOutput({ stdout, stderr, json, noColor, dumbTerminal }: Ou
       shown = next;
       write(stderr, rewriteLine + (next ?? ''));
     },
-    /**
-     * Resolves when everything is written.
-     * @throws the first error of writing a result
-     */
+    /** Resolves when everything is written. @throws the first error of writing a result */
     async flush(): Promise<void> {
       this.progress();
       await flush();

@@ -26,10 +26,7 @@ export function createPrompt(stdin: () => TextSource, output: Output, signal: Ab
     get isPossible(): boolean {
       return output.isTerminal && stdin().isTTY === true;
     },
-    /**
-     * The line that the person types, without surrounding spaces; undefined at the end of the input.
-     * @throws {LatchkeyError} `aborted`
-     */
+    /** The line that the person types, trimmed; undefined at the end. @throws {LatchkeyError} `aborted` */
     ask: async (question: string): Promise<string | undefined> => {
       output.question(`${question} `);
       let isComplete = false;

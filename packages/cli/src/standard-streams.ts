@@ -10,10 +10,7 @@ export const closedStream: TextStream = {
   write: (_, done) => done(new Error('standard output is closed')),
 };
 
-/**
- * Whether the caller closed standard output, so that every result would seem to be written. Node makes all descriptors
- * close-on-exec, and cannot tell.
- */
+/** Whether the caller closed standard output: results would seem to be written. Node cannot tell. */
 export function isStdoutClosed(): boolean {
   if (process.versions.bun === undefined) return false;
   try {

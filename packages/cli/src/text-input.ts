@@ -30,10 +30,7 @@ export interface TextSource extends AsyncIterable<Uint8Array | string> {
   setRawMode?(isRaw: boolean): unknown;
 }
 
-/**
- * The first line of the input that is not blank, without surrounding spaces. Empty at its end.
- * @throws {LatchkeyError} `aborted`
- */
+/** The first line that is not blank, trimmed. Empty at the end. @throws {LatchkeyError} `aborted` */
 export async function readLine(input: TextSource, maxLength: number, signal: AbortSignal): Promise<string> {
   const line = /\S[^\n]*\n/;
   const text = await readUntil(input, line, maxLength, signal);
@@ -64,10 +61,7 @@ export async function readUntil(
 
 const units = { '': 1, m: 60, h: 3600, d: 86_400 } as const;
 
-/**
- * Seconds, or a number with a unit: `15m`, `2h`, `30d`.
- * @throws {UsageError}
- */
+/** Seconds, or a number with a unit: `15m`, `2h`, `30d`. @throws {UsageError} */
 export function parseDuration(option: string, text: string): number {
   const [, number = '', unit = ''] = /^(\d{1,12})([mhd]?)$/.exec(text) ?? [];
   if (number === '') {

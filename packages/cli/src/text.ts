@@ -2,10 +2,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { codePointOf } from '@latchkey/contract/untrusted-text';
 import { eastAsianWidth } from 'get-east-asian-width';
 
-/**
- * Untrusted text as one line that is safe for a terminal: control, format, bidi-override, invisible and unassigned
- * characters are spelled out as `[U+202E]`, and stacks of combining marks are cut.
- */
+/** Untrusted text as one safe line: invisible and control characters as `[U+202E]`, few combining marks. */
 export function visible(text: string): string {
   return text
     .toWellFormed()
@@ -46,10 +43,7 @@ export function table(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-/**
- * A table with a heading. In a terminal too narrow for it, every entry becomes a block of lines instead, so that IDs
- * stay whole and can be copied.
- */
+/** A table with a heading; in a terminal too narrow for it a block of lines each, so that IDs stay whole. */
 export function listing(
   heading: readonly string[],
   entries: readonly (readonly string[])[],

@@ -56,9 +56,7 @@ export interface AnswerWithHeaders<Id extends OperationId> {
 /** The HTTP API of one service, typed by the contract. */
 export interface Api {
   readonly server: string;
-  /**
-   * @throws {LatchkeyError} the service's error code; `unreachable`, `timeout`, `not_latchkey`, `aborted`
-   */
+  /** @throws {LatchkeyError} the service's error code; `unreachable`, `timeout`, `not_latchkey`, `aborted` */
   call<Id extends OperationId>(id: Id, input?: CallInput<Id>): Promise<Answer<Id>>;
   /** The same with the response headers, for the `ETag`. */
   callWithHeaders<Id extends OperationId>(id: Id, input?: CallInput<Id>): Promise<AnswerWithHeaders<Id>>;

@@ -69,10 +69,7 @@ export interface Storage {
    * @throws {LatchkeyError} `store_failed`; `store_corrupt`, with nothing overwritten
    */
   read(): Promise<CredentialDocument>;
-  /**
-   * Atomic, and durable once it resolves.
-   * @throws {LatchkeyError} `store_failed`
-   */
+  /** Atomic, and durable once it resolves. @throws {LatchkeyError} `store_failed` */
   write(document: CredentialDocument): Promise<void>;
   /**
    * Runs the work while holding a lock that excludes everyone sharing the document, in this and other processes.
@@ -146,10 +143,7 @@ export function credentialStore(storage: Storage, server: string, account?: stri
   };
 }
 
-/**
- * The same store for this login alone, which is over once it is removed or replaced, by the same person, too.
- * @internal
- */
+/** The same store for this login alone, which is over once it is removed or replaced. @internal */
 export const storeOfOneLogin = (store: CredentialStore, { logged_in_at }: StoredLogin): CredentialStore => ({
   ...store,
   read: async () => {
@@ -205,10 +199,7 @@ export const withLogin = (held: ServerLogins, name: string, login: StoredLogin):
   logins: { ...held.logins, [name]: login },
 });
 
-/**
- * Does not put another one in use: a command must not act for another account because a session has ended.
- * @internal
- */
+/** Puts no other one in use: a command must not act for another account. @internal */
 export function withoutLogin(held: ServerLogins, name: string | undefined): ServerLogins {
   if (name === undefined) return held;
   const { [name]: _, ...logins } = held.logins;

@@ -37,10 +37,7 @@ export interface GuardOptions extends Requirements {
   readonly clock?: Pick<Clock, 'now'>;
 }
 
-/**
- * Decides whether a request may proceed. Requirements of the guard, the route and the call add up: none removes what another
- * one requires.
- */
+/** Decides whether a request may proceed. Requirements of guard, route and call add up. */
 export interface Guard {
   /**
    * The caller, or the response to send instead:

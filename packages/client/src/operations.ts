@@ -2,10 +2,7 @@ import type { endpoints } from '@latchkey/contract/endpoints';
 
 type Endpoints = typeof endpoints;
 
-/**
- * Method and path of every operation of the contract. Only its types are imported, which keeps its schemas out of
- * browser bundles.
- */
+/** Method and path of every operation. Only types are imported: no schema gets into browser bundles. */
 export const operations = {
   startDeviceAuthorization: { method: 'post', path: '/api/v1/auth/device' },
   issueToken: { method: 'post', path: '/api/v1/auth/token' },

@@ -139,10 +139,7 @@ function requestSuccessor(
   });
 }
 
-/**
- * Resolves a refused refresh. Another process may have refreshed the login, or stored the key that the token was
- * really spent with; otherwise the session has ended, and the stored login is removed.
- */
+/** Another process may have refreshed the login, or stored another key; otherwise the session has ended. */
 async function resolveRefusal(
   { store, clock }: RefreshContext,
   refused: StoredSession,

@@ -1,7 +1,4 @@
-/**
- * One spelling of a resource: one without a path may be written with or without its final slash.
- * @see RFC 3986 section 6.2.3
- */
+/** One spelling of a resource: without a path, a final slash does not count. @see RFC 3986 section 6.2.3 */
 export const canonicalResource = (resource: string): string =>
   /^[a-z][a-z0-9+.-]*:\/\/[^/?#]+\/$/i.test(resource) ? resource.slice(0, -1) : resource;
 

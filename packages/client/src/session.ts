@@ -14,10 +14,7 @@ export interface SessionOptions extends CallOptions {
 
 export interface CallOptions {
   readonly api: Api;
-  /**
-   * Further origins to which `fetch` sends the access token, besides the service's own. Plain http to another
-   * machine requires an api with `insecureHttp`.
-   */
+  /** Further origins that get the token from `fetch`. Plain http to another machine needs `insecureHttp`. */
   readonly origins?: readonly string[] | undefined;
   /** Until the response to `fetch` begins; the caller limits its body. */
   readonly fetchTimeoutMs?: number | undefined;
@@ -65,10 +62,7 @@ const clockToleranceMs = 60_000;
 
 const defaultFetchTimeoutMs = 60_000;
 
-/**
- * Whether an access token needs a refresh, by this machine's clock. A refresh without a response is due again.
- * @internal
- */
+/** Whether an access token needs a refresh. One without a response is due again. @internal */
 export function freshness(stored: StoredSession, now: number): 'fresh' | 'due' | 'expired' {
   const left = stored.access_token_expires_at - now;
   const lifetime = stored.access_token_lifetime_seconds * 1000;

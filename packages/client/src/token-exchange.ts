@@ -60,11 +60,7 @@ const exchange = ({ api, ...wanted }: ExchangeOptions, token: string): Promise<I
     wanted,
   );
 
-/**
- * Sends a token request for a run.
- * @throws {LatchkeyError} as the service answers; `not_latchkey`
- * @internal
- */
+/** Sends a token request for a run. @throws {LatchkeyError} as the service; `not_latchkey` @internal */
 export async function requestRun(
   api: Api,
   grant: Readonly<Record<string, string>>,

@@ -21,10 +21,7 @@ import {
   visibleText,
 } from './fields.ts';
 
-/**
- * The profile fields that users set themselves. The columns of accounts, `/me`, the scope `profile`, profile
- * updates and the fields that events name follow from this list.
- */
+/** What users set themselves. Columns, `/me`, the scope `profile`, updates and events follow from it. */
 const fields = {
   name: personName,
   avatar_url: pictureUrl,

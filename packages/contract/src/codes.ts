@@ -18,10 +18,7 @@ export const formatCode = (code: string): string => `${code.slice(0, 4)}-${code.
 const separators =
   /[\s\p{Dash}\u{2D7}\u{2043}\u{2796}\u{30FB}\u{30FC}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 
-/**
- * Restores a code as it was issued from what a person typed or pasted: in upper case, without separators, and
- * with ordinary letters and digits in place of full-width ones.
- */
+/** A code as it was issued, from what was typed: upper case, no separators, no full-width characters. */
 export const plainCode = (typed: string): string =>
   typed
     .normalize('NFKC')

@@ -33,10 +33,7 @@ export interface Endpoint {
   /** Details beyond the summary, in full sentences. */
   readonly notes?: string;
   readonly access: Access;
-  /**
-   * A user's token needs one of these scopes. The default is `*`, so that no endpoint is open to narrow
-   * tokens by mistake.
-   */
+  /** A user's token needs one of these. Default: `*`, so that nothing is open to narrow tokens by mistake. */
   readonly scopes?: readonly OwnScope[];
   /** A cookie is accepted only from pages of this service, not from pages of allowed origins. */
   readonly ownOriginOnly?: true;
@@ -73,28 +70,19 @@ export interface Endpoint {
   readonly signedAs?: string;
   /** Programs repeat the request all the time: while it succeeds, its log line has the level `debug`. */
   readonly isPolled?: true;
-  /**
-   * What each error code means for this endpoint; `true` stands for its general meaning (`errorMeanings`).
-   * The errors of reading a body and of identifying the caller are implied.
-   */
+  /** What each code means here; `true`: as everywhere. Errors of reading and identifying are implied. */
   readonly errors: Partial<Readonly<Record<ErrorCode, string | true>>>;
 }
 
 /** Optional on requests with a user's credential: refused unless the credential belongs to this user id. */
 export const userHeader = 'Latchkey-User';
 
-/**
- * Sent with every request of our own pages. It proves where a request comes from if the browser sends neither
- * `Sec-Fetch-Site` nor `Origin`.
- */
+/** Sent by our own pages: it proves where a request comes from without `Sec-Fetch-Site` and `Origin`. */
 export const pageHeader = { name: 'Latchkey-Page', value: '1' } as const;
 
 type Defaulted = 'status' | 'summary' | 'errors';
 
-/**
- * An endpoint as it is declared: without its id, which is its name in the table of endpoints. Its status
- * defaults to 200, its summary to the title.
- */
+/** As it is declared. Its id is its name in the table, its status 200, its summary the title by default. */
 export type Declared = Omit<Endpoint, 'id' | Defaulted> & Partial<Pick<Endpoint, Defaulted>>;
 
 export const define = <const E extends Declared>(endpoint: E): E => endpoint;

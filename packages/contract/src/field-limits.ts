@@ -1,7 +1,4 @@
-/**
- * Maximum sizes, in characters unless the name says otherwise. Longer input is refused with
- * `invalid_request`, or with `payload_too_large` for a body. Nothing is truncated.
- */
+/** In characters unless the name says otherwise. Longer input is refused (400 or 413), never cut. */
 export const fieldLimits = {
   bodyBytes: 64 * 1024,
   token: 1024,

@@ -24,9 +24,7 @@ const requiredClaims: Readonly<Record<string, RequiredClaims>> = {
 
 const requiredElsewhere: RequiredClaims = { all: ['sub'], oneOf: [] };
 
-/**
- * The claims of which a key without a secret must name one more, so that they identify a job of this issuer. Empty if they do.
- */
+/** The claims of which one more must be named to identify a job of this issuer. Empty if none. */
 export function missingClaims(issuer: string, named: readonly string[]): readonly string[] {
   const { all, oneOf } = requiredClaims[issuer] ?? requiredElsewhere;
   const missing = all.find((name) => !named.includes(name));

@@ -93,10 +93,7 @@ export const requestOptions = model(
 );
 export type RequestOptions = z.infer<typeof requestOptions>;
 
-/**
- * Bytes in base64url, up to `max` characters. Standard base64 and padding are accepted and converted, because
- * password managers differ.
- */
+/** Bytes in base64url, up to `max` characters. Some managers send standard base64: it is converted. */
 const bytes = (max: number) => storable(z.string().overwrite(asBase64url).min(1).max(max));
 
 const asBase64url = (text: string): string =>

@@ -30,20 +30,14 @@ export type ServiceRight = (typeof serviceRights)[number];
 /** A scope name. @see RFC 6749 section 3.3 */
 export const scopeName = /^[a-z][a-z0-9_.:-]{0,63}$/;
 
-/**
- * Requested scopes, separated by single spaces. Only the length is checked here: every other error is
- * `invalid_scope`, not `invalid_request`.
- */
+/** Separated by single spaces. Only the length is checked: every other error is `invalid_scope`. */
 export const scopeText = described(
   z.string().max(fieldLimits.scope),
   `Up to ${fieldLimits.scopes} scopes separated by spaces, or ${everything} for everything the user may do.`,
   'profile email',
 );
 
-/**
- * The URI of the service that a token is for. Only the length is checked here: every other error is
- * `invalid_target`, not `invalid_request`.
- */
+/** The service of a token. Only the length is checked: every other error is `invalid_target`. */
 export const resourceText = described(
   z.string().max(fieldLimits.resource),
   'The URI of the only service that accepts the token (RFC 8707).',

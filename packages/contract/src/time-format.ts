@@ -12,10 +12,7 @@ export interface TimeFormat {
 /** The two members of a profile that decide it. */
 export type TimePreferences = Pick<Profile, 'locale' | 'time_zone'>;
 
-/**
- * The format that a profile sets. A member is undefined if it is not set, or if this runtime does not know
- * its value: browsers and releases differ in the locales and time zones that they support.
- */
+/** The format that a profile sets. Undefined is what is not set, or not known to this runtime. */
 export const timeFormatOf = ({ locale, time_zone }: TimePreferences): TimeFormat => ({
   locale: firstKnown(locale, (tag) => Intl.DateTimeFormat.supportedLocalesOf(tag)[0]),
   timeZone: firstKnown(time_zone, (timeZone) => {
@@ -78,10 +75,7 @@ interface AgoWords {
   readonly inAMoment: string;
 }
 
-/**
- * How long before or after `now` a time is: `3 hours ago`, `yesterday`, `in 20 days`. Undefined beyond 30
- * days, where a date says more.
- */
+/** How long before or after `now`: `3 hours ago`, `in 20 days`. Undefined beyond 30: a date says more. */
 export function writeAgo(time: Date, now: Date, words: AgoWords): string | undefined {
   const seconds = (time.getTime() - now.getTime()) / 1000;
   const found = agoUnits.find((one) => Math.abs(seconds) >= one.seconds);

@@ -146,10 +146,7 @@ export const revokeScope = z.object({
   ),
 });
 
-/**
- * The JSON body of `POST /revoke`. Revoking a token in the body is a different operation, which must not be
- * mistaken for this one.
- */
+/** The JSON body of `POST /revoke`. One with a token would be another operation, so it is refused. */
 export const revokeRequest = revokeScope.extend({
   token: absent('must be sent as a form (Content-Type: application/x-www-form-urlencoded)'),
 });

@@ -28,10 +28,7 @@ export type Result<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problem: Problem };
 
-/**
- * Turns a rejection into a `Result`. If the service refused because another user is now signed in, sets
- * `otherUserEmail`.
- */
+/** Turns a rejection into a `Result`. Sets `otherUserEmail` if another user is now signed in. */
 export async function resultOf<T>(work: Promise<T>): Promise<Result<T>> {
   const result = await settled(work);
   if (result.ok || result.problem.code !== 'precondition_failed') return result;
@@ -81,10 +78,7 @@ export const verifyMagicLink = (proof: Body<'verifyMagicLink'>) =>
 
 export const getProfile = () => resultOf(api.call('getProfile').then(wholeProfile));
 
-/**
- * Lists the security log back to at least `since` (milliseconds since 1970), newest first. It is not complete if the
- * oldest events are missing, because there are too many.
- */
+/** The security log back to `since` (ms since 1970), newest first; incomplete if there are too many. */
 export const listEventsSince = (since: number) => resultOf(eventsSince(since));
 
 async function eventsSince(since: number) {

@@ -30,8 +30,5 @@ export const loginPath = (next: string): string => `/login?${new URLSearchParams
 export const switchAccountPath = (next: string): string =>
   `/login?${new URLSearchParams({ next, prompt: 'login' })}`;
 
-/**
- * Whether the sign-in page was opened through `switchAccountPath`.
- * @see OpenID Connect Core 1.0 section 3.1.2.1
- */
+/** Whether `switchAccountPath` led to the sign-in page. @see OpenID Connect Core 1.0 section 3.1.2.1 */
 export const isSwitchingAccount = (query: URLSearchParams): boolean => query.get('prompt') === 'login';

@@ -9,10 +9,7 @@ let current: PageUser | undefined;
 /** The user whose data this page shows, once known. */
 export const pageUser = (): PageUser | undefined => current;
 
-/**
- * Binds this page to a user: from now on the service refuses its requests if another user is signed in, and times are
- * written as the user's profile says.
- */
+/** Binds this page to a user: their times, and its requests fail if another one is signed in. */
 export function setPageUser(user: Profile): void {
   current = user;
   setTimePreferences(user);

@@ -1,10 +1,7 @@
 import { safeNext } from './next.ts';
 import { noteIn, tabNote } from './tab-note.ts';
 
-/**
- * A sign-in email requested in this browser. It holds no secret: it only lets the page behind the link recognize the
- * browser that requested it, and continue to the right page.
- */
+/** A sign-in email requested here. By it the link's page knows this browser, and where to go. No secret. */
 interface SentEmail {
   readonly email: string;
   /** When the email expires, in milliseconds since 1970. */
@@ -12,10 +9,7 @@ interface SentEmail {
   readonly next: string;
 }
 
-/**
- * The sign-in this tab is waiting for. The emailed code only works together with `request`, which stays in this tab's
- * session storage so that the code can still be entered after a reload.
- */
+/** The sign-in this tab waits for. Its code only works with `request`, kept in this tab for a reload. */
 interface PendingSignIn extends SentEmail {
   readonly request: string;
 }

@@ -132,10 +132,7 @@ function runProgram({ takeSignals }: Context, { name, args, env }: Program): Pro
   return statusOf(child);
 }
 
-/**
- * The same for a program about which the person is asked: in a session of its own, so that it has no terminal to answer on, or to write over
- * the question.
- */
+/** The same in a session of its own: a program that is asked about can neither answer nor write over it. */
 async function runApart(
   { takeSignals, signalGroup }: Context,
   { name, args, env }: Program,

@@ -9,10 +9,7 @@ export interface Requirements {
   readonly maxAgeSeconds?: number;
   /** The acceptable kinds of sign-in, the preferred one first; `phr` is a passkey. @see RFC 9470 */
   readonly acr?: readonly string[];
-  /**
-   * The types of authorization_details that the route enforces. A token with any other type is refused, because its
-   * restrictions would be ignored. @see RFC 9396
-   */
+  /** The authorization_details types that the route enforces: others are refused. @see RFC 9396 */
   readonly heeds?: readonly string[];
 }
 
@@ -21,10 +18,7 @@ const acrPattern = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 /** A type that may be repeated in a challenge. */
 const typePattern = /^[\w.:/#-]{1,100}$/;
 
-/**
- * Requirements that hold where both do. What is heeded adds up, too.
- * @throws {RangeError} for requirements that no token can meet
- */
+/** Requirements that hold where both do. @throws {RangeError} if no token can meet them */
 export function combine(outer: Requirements, inner: Requirements): Requirements {
   const scopes = union(outer.scopes, inner.scopes);
   const heeds = union(outer.heeds, inner.heeds);

@@ -33,11 +33,7 @@ export const passkeysSupported =
 export const autofillSupported = async (): Promise<boolean> =>
   passkeysSupported && (await PublicKeyCredential.isConditionalMediationAvailable?.().catch(() => false));
 
-/**
- * Creates a passkey in the browser.
- * @throws {LatchkeyError} a `PasskeyErrorCode`
- * @internal
- */
+/** Creates a passkey in the browser. @throws {LatchkeyError} a `PasskeyErrorCode` @internal */
 export const makeCredential = (options: CreationOptions) =>
   ceremony(registrationOf, () =>
     navigator.credentials.create({
@@ -137,10 +133,7 @@ const failures: ReadonlyMap<string, PasskeyErrorCode> = new Map([
   ['NotSupportedError', 'no_authenticator'],
 ]);
 
-/**
- * A credential or its JSON form. Bytes are buffers in a credential and text in its JSON form.
- * @internal
- */
+/** A credential with buffers, or its JSON form with text. @internal */
 export interface Received {
   readonly id: string;
   readonly rawId?: unknown;

@@ -7,10 +7,7 @@ import type { Api } from '../api.ts';
 const signals = (): Partial<typeof PublicKeyCredential> =>
   'PublicKeyCredential' in window ? PublicKeyCredential : {};
 
-/**
- * Makes password managers delete this passkey for good. Call it only if the service says it does not know it.
- * @internal
- */
+/** Makes password managers delete a passkey that the service says it does not know. @internal */
 export async function signalUnknown(rpId: string, credentialId: string): Promise<void> {
   await signals()
     .signalUnknownCredential?.({ rpId, credentialId })

@@ -77,10 +77,7 @@ function tryLock(file: string): DatabaseSync | undefined {
   }
 }
 
-/**
- * Creates the file with the right mode, or throws the system's error. SQLite itself would open a read-only file
- * and then take no lock at all.
- */
+/** Creates the file with its mode, or throws: SQLite would open a read-only file and take no lock at all. */
 function ensureLockFile(file: string): void {
   try {
     accessSync(file, constants.R_OK | constants.W_OK);
@@ -94,10 +91,7 @@ function ensureLockFile(file: string): void {
   }
 }
 
-/**
- * Empties a lock file with foreign content, for the next try. It is never replaced, so that every process locks the
- * same file.
- */
+/** Empties a file with foreign content. It is never replaced, so that all processes lock the same one. */
 function emptyLockFile(file: string): undefined {
   try {
     if (!lstatSync(file).isFile()) throw new Error('it is not a regular file');

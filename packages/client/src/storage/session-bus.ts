@@ -35,10 +35,7 @@ export class BusError extends Error {
   }
 }
 
-/**
- * A value of D-Bus: bytes as a buffer, other arrays and structures as arrays, a dictionary as an array of pairs, a variant as its
- * signature and value.
- */
+/** Bytes are a buffer, arrays and structures arrays, a dictionary pairs, a variant its type and value. */
 export type BusValue = string | number | boolean | Uint8Array | readonly BusValue[];
 
 /** Calls a method of a program on the bus, and returns what that answers. */

@@ -10,10 +10,7 @@ import type { KeptAnswers } from './kept-answers.ts';
 /** If the feed lags further, the cache is bypassed. */
 const maxFeedAgeMs = 2_000;
 
-/**
- * The service forgets a reader after 10 minutes and says so once. Since that answer may get lost, the feed is begun anew
- * well before.
- */
+/** The service says once that it forgot a reader, after 10 minutes. That may get lost, so begin before. */
 const maxGapMs = 300_000;
 
 /** How long the feed is read after the last verification. An idle process can end. */

@@ -86,10 +86,7 @@ export class KeptAnswers {
     return Math.max(monotonic() - askedAt.monotonic, clock.now() - askedAt.clock);
   }
 
-  /**
-   * Keeps the answer for some seconds from its question on; without them if the feed will tell of its end, and nothing happened to
-   * its user meanwhile.
-   */
+  /** Keeps the answer for `seconds`; without them until the feed ends it, if its user is unchanged. */
   settle(question: Question, key: string, answer: Verification | undefined, seconds?: number): void {
     this.#questions.delete(question);
     const earlier = this.#answers.get(key);

@@ -20,10 +20,7 @@ isSignedOut.subscribe((is) => {
 /** Counts the changes made or met on this page, each of which adds to the security log. */
 export const changeCount = signal(0);
 
-/**
- * Returns the result of a request. If the session has ended, opens `SignedOutDialog` for the whole page, unless the user has
- * decided to stay since the request was sent.
- */
+/** Opens `SignedOutDialog` if the session has ended, unless the user decided to stay since the request. */
 export async function detectSignOut<T>(request: Promise<Result<T>>): Promise<Result<T>> {
   const staysBefore = stays;
   const result = await request;

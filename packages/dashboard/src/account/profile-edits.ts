@@ -18,10 +18,7 @@ export function patchOf(texts: Texts, base: Texts): ProfilePatch {
   return Object.fromEntries(changed.map((field) => [field, texts[field] || null]));
 }
 
-/**
- * For when the profile changed from `base` to `stored` while it was being edited: fields that were not touched take the
- * stored value, edited ones keep what was typed.
- */
+/** For a profile that changed from `base` to `stored` meanwhile: what was typed stays, the rest changes. */
 export function mergeEdits(typed: Texts, base: Texts, stored: Texts): Texts {
   const untouched = fields.filter((field) => typed[field] === base[field]);
   return { ...typed, ...Object.fromEntries(untouched.map((field) => [field, stored[field]])) };

@@ -157,10 +157,7 @@ function Methods({ person, onCancel }: { person: Person; onCancel: () => void })
   );
 }
 
-/**
- * Asks the user to confirm their identity when `withRecentSignIn` requires it, or says that another user is signed in
- * now.
- */
+/** Asks to confirm for `withRecentSignIn`, or says that another user is signed in now. */
 export function ConfirmDialog() {
   if (otherUserEmail.value !== undefined) return <OtherUserDialog email={otherUserEmail.value} />;
   const now = pending.value;

@@ -34,10 +34,7 @@ export function busyState<Name extends string = never>(begin: () => () => boolea
     error.value = typeof failure === 'string' ? failure : failure[1];
   }
 
-  /**
-   * @param work returns what went wrong
-   * @param action the button that shows progress
-   */
+  /** @param work returns what went wrong @param action the button that shows progress */
   async function run(work: () => Promise<Failure<Name> | undefined>, action?: Name): Promise<void> {
     if (now.value) return;
     const stays = begin();

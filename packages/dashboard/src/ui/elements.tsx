@@ -36,10 +36,7 @@ interface HeadingProps {
   readonly takesFocus?: boolean;
 }
 
-/**
- * The heading of a step. With `takesFocus`, a screen reader announces it when the step appears, since the button that
- * led there is gone. Give each step its own `key`.
- */
+/** A step's heading. With `takesFocus`, a screen reader announces it. Give each step its own `key`. */
 export const Heading = ({ children, takesFocus = false }: HeadingProps) => (
   <h1 ref={useFocus<HTMLHeadingElement>(takesFocus)} tabIndex={-1}>
     {children}

@@ -47,10 +47,7 @@ export const DateOnly = written(dateOnly);
 /** How long ago it was or how soon it will be. */
 export const RelativeTime = written((time) => timeAgo(time, new Date()));
 
-/**
- * Text supplied by a program or another person: quoted, styled apart and direction-isolated, so that it can't pass
- * for the page's own words or disturb the text around it.
- */
+/** Text of a program or another person: quoted and isolated, so that it can't pass for the page's words. */
 export function Untrusted({ text }: { text: string | null }) {
   if (text === null || text.trim() === '') return <span class="missing">{texts.common.unknown}</span>;
   return (
