@@ -5,10 +5,7 @@ import { UsageError } from './exit.ts';
 /** What a person may choose. */
 const chosenName = /^[A-Za-z0-9._@+-]{1,100}$/;
 
-/**
- * The name of the login that a command uses: `--account`, `LATCHKEY_ACCOUNT`, or the one in use. Undefined if none is.
- * @throws {UsageError}
- */
+/** A command's login: `--account`, `LATCHKEY_ACCOUNT`, or the one in use, if any. @throws {UsageError} */
 export function accountName(ctx: Context, held: ServerLogins): string | undefined {
   const chosen = ctx.account ?? ctx.config.account;
   if (chosen === undefined) return held.current ?? undefined;

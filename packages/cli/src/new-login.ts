@@ -17,10 +17,7 @@ import { visible } from './text.ts';
 /** For other processes to finish refreshing the session that is replaced. */
 const refreshMs = 5_000;
 
-/**
- * Stores the session before anything else, then asks whose it is, and only then ends the one it replaces.
- * @param account its chosen name. Default: the address of its user
- */
+/** Stores it, asks whose it is, and ends what it replaces. @param account default: its user's address */
 export async function keepSession(
   ctx: Context,
   connection: StoredConnection,

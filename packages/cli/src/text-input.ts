@@ -2,11 +2,7 @@ import { unlessAborted } from '@latchkey/client/internal/clock';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { UsageError } from './exit.ts';
 
-/**
- * Checks text that the service would refuse, before anything is sent.
- * @param subject begins a sentence: "A device name"
- * @throws {UsageError}
- */
+/** Checks text that the service would refuse. @param subject as in `A device name` @throws {UsageError} */
 export function requireText(subject: string, value: string | undefined, maxLength: number): void {
   if (value === undefined) return;
   if (!/[^\p{C}\p{Z}]/u.test(value)) throw new UsageError(`${subject} cannot be empty.`);
@@ -37,10 +33,7 @@ export async function readLine(input: TextSource, maxLength: number, signal: Abo
   return (line.exec(text)?.[0] ?? text).trim();
 }
 
-/**
- * The input until `end` matches, or all of it. May be longer than that, and is cut off somewhere after `maxLength`.
- * @throws {LatchkeyError} `aborted`
- */
+/** The input until `end` matches, or is longer than `maxLength`. @throws {LatchkeyError} `aborted` */
 export async function readUntil(
   input: TextSource,
   end: RegExp,
@@ -83,11 +76,7 @@ export interface RequestedAccess {
   readonly resource?: string;
 }
 
-/**
- * Reads `--scope` and `--resource`.
- * @param scope each may hold several names
- * @throws {UsageError}
- */
+/** Reads `--scope`, each with one name or several, and `--resource`. @throws {UsageError} */
 export function requestedAccess(scope: readonly string[], resource: string | undefined): RequestedAccess {
   const names = scope.flatMap((text) => text.split(/\s+/)).filter((text) => text !== '');
   if (names.length === 0) throw new UsageError('A scope cannot be empty.');

@@ -75,10 +75,7 @@ export interface ForwardRuns {
   end(token: string): void;
 }
 
-/**
- * Forwards requests to `/NAME/…`, or refuses them.
- * @param secrets stay here: a header with one is not sent on, such as a `Referer` with the URL that a program uses
- */
+/** Forwards requests to `/NAME/…`, or refuses them. @param secrets headers with one are not sent on */
 export function createForwarder(
   targets: readonly ForwardTarget[],
   runs: ForwardRuns,

@@ -17,9 +17,7 @@ import { maxAnswerBytes, parseJson } from './transport.ts';
 export interface Agent {
   /** The service whose tokens it hands out. */
   readonly server: string;
-  /**
-   * @throws {LatchkeyError} `invalid_scope` or `invalid_target` for what it may not hand out, `login_over`, `unreachable`
-   */
+  /** @throws {LatchkeyError} `invalid_scope`, `invalid_target`, `login_over`, `unreachable` */
   token(request?: WantedToken): Promise<IssuedToken>;
 }
 

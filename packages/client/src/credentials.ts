@@ -208,10 +208,7 @@ export function withoutLogin(held: ServerLogins, name: string | undefined): Serv
 
 type StoredUser = StoredLogin['user'];
 
-/**
- * Stores a login and puts it in use. It replaces the login of the chosen name; without one, a login of the same user.
- * @internal
- */
+/** Puts a login in use, in place of the one with its chosen name, or else of its user. @internal */
 export function placeLogin(
   held: ServerLogins,
   login: StoredLogin,

@@ -4,10 +4,7 @@ import type { Fetch } from './transport.ts';
 export const isLoopbackHost = (hostname: string): boolean =>
   /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 
-/**
- * The `fetch` of the runtime. Requests to this machine never go through a proxy of the environment, which would see their tokens.
- * @internal
- */
+/** The runtime's `fetch`, to this machine never through a proxy, which would see the tokens. @internal */
 export const runtimeFetch: Fetch = (url, init) =>
   globalThis.fetch(url, isLoopbackHost(new URL(url).hostname) ? { ...init, ...withoutProxy() } : init);
 

@@ -1,7 +1,4 @@
-/**
- * The `Authorization` header of a service with its key. White space around the key does not count.
- * @throws {TypeError} for a malformed key
- */
+/** A service's `Authorization` header. White space around the key is ignored. @throws {TypeError} */
 export function authorizationOf(given: string): string {
   const serviceKey = given.trim();
   if (!/^[\x21-\x39\x3b-\x7e]+:[\x21-\x7e]+$/.test(serviceKey))

@@ -171,10 +171,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/**
- * Whether a proxy uses this status when the server behind it does not respond: 502 to 504, and Cloudflare's own
- * from 520 on. Any other error status without Latchkey's error body comes from another web server.
- */
+/** What proxies send for a server that does not respond: 502 to 504, and from 520 on Cloudflare's own. */
 const isGatewayStatus = (status: number): boolean =>
   (status >= 502 && status <= 504) || (status >= 520 && status <= 530);
 

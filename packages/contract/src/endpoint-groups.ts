@@ -1,7 +1,4 @@
-/**
- * The groups of the API reference, in order. Each is a section of the page and, if it has endpoints, a tag of
- * the OpenAPI document. Runs have no endpoints of their own: the token endpoint creates them.
- */
+/** The groups of the API reference, in order; those with endpoints are tags of the OpenAPI document. */
 export const endpointGroups = {
   device: {
     title: 'Device sign-in',

@@ -10,11 +10,7 @@ const byTag = new Map<string, Language>(languages.map((language) => [language.to
 // The only Portuguese there is also serves those who ask for another one.
 byTag.set('pt', 'pt-BR');
 
-/**
- * The language for a tag, found by dropping subtags from its end until one matches: `de-CH` is German.
- * Undefined if none does.
- * @see RFC 4647 section 3.4
- */
+/** The first language that matches a tag cut from its end, if any does. @see RFC 4647 section 3.4 */
 export function languageOf(tag: string | null | undefined): Language | undefined {
   const subtags = (tag ?? '').trim().toLowerCase().split('-');
   for (let length = subtags.length; length > 0; length--) {

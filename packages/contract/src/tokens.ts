@@ -42,10 +42,7 @@ export type TokenSet = z.infer<typeof tokenSet>;
 
 export const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
 
-/**
- * The access token of a run, or of a service that acts for no user. Only a run that a service created has a
- * refresh token, and only the token of a run has `issued_token_type`.
- */
+/** Of a run, or a service. Only runs of services have a refresh token; only runs have `issued_token_type`. */
 const issuedToken = z
   .object({
     access_token: accessToken,

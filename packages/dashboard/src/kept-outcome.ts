@@ -1,11 +1,7 @@
 /** The script of this page. Its name changes with its content, and so in a release that may keep other outcomes. */
 const build = [...document.scripts].findLast(({ type }) => type === 'module')?.src;
 
-/**
- * Keeps an outcome, which holds no secrets, in the history entry of this page, so that reloading or coming back shows it
- * again.
- * @param path the URL of the entry from now on
- */
+/** Keeps an outcome, without secrets, in this history entry for a reload. @param path its URL from now on */
 export const keepOutcome = (outcome: object, path: string): void =>
   history.replaceState({ outcome, build }, '', path);
 

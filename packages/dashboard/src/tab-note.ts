@@ -7,10 +7,7 @@ function tolerant<T>(use: () => T): T | null {
   }
 }
 
-/**
- * A text that this browser or this tab keeps under a key. With storage disabled, nothing is kept.
- * @param storage where it is; in some browsers, asking for that fails
- */
+/** A text that this browser or tab keeps, unless storage is disabled. @param storage may fail */
 export const noteIn = (storage: () => Storage, key: string) => ({
   leave: (text: string) => tolerant(() => storage().setItem(key, text)),
   read: () => tolerant(() => storage().getItem(key)),

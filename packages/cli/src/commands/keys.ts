@@ -47,10 +47,7 @@ export async function listKeys(ctx: Context): Promise<void> {
 
 type NewKey = Body<'createKey'>;
 
-/**
- * `latchkey keys create`: a key needs a recent sign-in, which a stored login never is. So this opens the account page
- * with the key filled in, or creates the key with the token in `LATCHKEY_TOKEN`.
- */
+/** `latchkey keys create`: creates it with a recent `LATCHKEY_TOKEN`, else opens the account page. */
 export async function createKey(ctx: Context, options: NewKeyOptions): Promise<void> {
   const key = checkedKey(options);
   const connection = await connect(ctx);

@@ -110,10 +110,7 @@ type Sqlite = typeof import('node:sqlite');
 
 let loaded: Sqlite | undefined;
 
-/**
- * Suppresses the warning that Node 22 prints: standard error belongs to the program.
- * @throws {LatchkeyError} `store_failed` on Node.js before 22.13
- */
+/** Without the warning of Node 22. @throws {LatchkeyError} `store_failed` on Node.js before 22.13 */
 function loadSqlite(): Sqlite {
   if (loaded) return loaded;
   const { emitWarning } = process;

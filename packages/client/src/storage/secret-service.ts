@@ -9,10 +9,7 @@ import {
 
 /** One secret of the Linux keychain, found by its purpose. No call unlocks anything: a prompt might never be answered. */
 export interface SecretItem {
-  /**
-   * Null if there is none.
-   * @throws {KeychainAbsent}; an error if the keychain is locked or does not respond in time
-   */
+  /** Null if there is none. @throws {KeychainAbsent}; an error if it is locked or does not respond in time */
   read(): Promise<string | null>;
   /** @throws as `read` */
   write(secret: string): Promise<void>;

@@ -50,10 +50,7 @@ function eventIcon(event: Event): string {
   return iconsOfTypes.find(([start]) => event.type.startsWith(start))?.[1] ?? icons.securityIcon;
 }
 
-/**
- * What a device or application called itself as it signed in, else its browser, as far as the list goes back. The browser
- * of a later event may be another one, which ended the session.
- */
+/** What a session called itself as it signed in, else its browser. Later events may come from another one. */
 function nameAtSignIn(id: string) {
   const login = events.value.find(({ type, session_id }) => type === 'login' && session_id === id);
   const name = login?.detail['device_name'] ?? login?.detail['client_name'];

@@ -4,10 +4,7 @@ import { type Result, resultOf } from '../api.ts';
 import type { ErrorMessages } from '../error-messages.ts';
 import { texts } from '../texts.ts';
 
-/**
- * Does something that a passkey of the account confirms, if it has one: the browser asks for it at once.
- * @param isTouched whether the account has a passkey, as far as the page knows
- */
+/** Does what a passkey of the account confirms, if it has one. @param isTouched as far as the page knows */
 export async function withTouch<T>(
   isTouched: boolean,
   challenge: () => Promise<Result<{ readonly passkey: RequestOptions | null }>>,

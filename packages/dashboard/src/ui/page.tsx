@@ -114,10 +114,7 @@ export const HomeLink = () => (
   </p>
 );
 
-/**
- * Renders a page in place of the no-script fallback.
- * @param isLoading for a page that announces while it loads
- */
+/** Renders a page in place of the no-script fallback. @param isLoading for one that announces its loading */
 export function mount(Page: ComponentType, isLoading?: () => boolean): void {
   const root = document.querySelector('main');
   if (root === null) throw new Error('the page has no main element');
