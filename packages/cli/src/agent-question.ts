@@ -206,15 +206,9 @@ function readAvailable(terminal: number): Uint8Array | undefined {
 async function askOnDesktop(question: string, signal: AbortSignal): Promise<boolean | undefined> {
   // Notifications may hold markup.
   const text = question.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
+  const options = ['--app-name=Latchkey', '--urgency=critical'];
   const buttons = ['--action=allow=Allow', '--action=deny=Deny'];
-  const pressed = await notify(
-    signal,
-    '--app-name=Latchkey',
-    '--urgency=critical',
-    ...buttons,
-    'Latchkey',
-    text,
-  );
+  const pressed = await notify(signal, ...options, ...buttons, 'Latchkey', text);
   return pressed === 'allow' || (pressed === 'deny' ? false : undefined);
 }
 

@@ -14,7 +14,6 @@ export const canComeBack = (config: Config): boolean => hasBrowser(config) && !c
 /** An opener that finds no browser ends sooner. One that is still running may be the browser. */
 const openerTimeoutMs = 3_000;
 
-/** The part of a child process that is used. */
 type Opener = Pick<ReturnType<typeof spawn>, 'exitCode' | 'on'>;
 
 /** Opens a page with the program in `BROWSER`, else the system's opener, also from WSL. False on failure. */

@@ -45,7 +45,6 @@ export interface Connection extends Target {
   readonly stored: Stored | undefined;
 }
 
-/** What is stored for the server. */
 export interface Stored {
   readonly place: Place;
   /** The login that the command uses: `--account`, `LATCHKEY_ACCOUNT`, or the one in use. */

@@ -4,14 +4,12 @@ import type { Output } from './output.ts';
 import type { Prompt } from './prompt.ts';
 import type { TextSource } from './text-input.ts';
 
-/** The options of every command. */
 export interface GlobalOptions {
   readonly server?: string | undefined;
   readonly account?: string | undefined;
   readonly insecureHttp?: boolean | undefined;
 }
 
-/** Everything a command works with. */
 export interface Context extends GlobalOptions {
   readonly config: Config;
   readonly output: Output;

@@ -81,7 +81,6 @@ export interface Failure {
   readonly status: number;
   readonly code: LatchkeyErrorCode | 'usage' | 'output_failed' | 'unexpected';
   readonly message: string;
-  /** What to do next, if anything. */
   readonly hint?: string | undefined;
   readonly requestId?: string | undefined;
   readonly retryAfterSeconds?: number | undefined;
@@ -90,7 +89,6 @@ export interface Failure {
 /** What a command sends: a stored session or key, `LATCHKEY_TOKEN`, or a token of `LATCHKEY_AGENT`. */
 export type CredentialKind = 'session' | 'key' | 'token' | 'agent';
 
-/** What a command talks to, and with what. */
 export interface Connected {
   readonly server: string;
   readonly credential: CredentialKind;

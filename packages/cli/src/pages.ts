@@ -11,7 +11,6 @@ interface List {
   readonly above?: readonly string[];
 }
 
-/** Prints a list as a table. */
 export const printList = ({ output }: Context, { json, heading, rows, none, above = [] }: List): void =>
   output.result(json, (columns) =>
     rows.length === 0 && none !== undefined

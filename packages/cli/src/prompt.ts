@@ -3,7 +3,6 @@ import { Cancelled } from './exit.ts';
 import type { Output } from './output.ts';
 import type { TextSource } from './text-input.ts';
 
-/** Asks the person at the terminal. */
 export function createPrompt(stdin: () => TextSource, output: Output, signal: AbortSignal) {
   // One for all questions, since a stream that was left in the middle of a loop is closed.
   let chunks: AsyncIterator<Uint8Array | string> | undefined;

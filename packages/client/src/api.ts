@@ -66,9 +66,7 @@ export interface Api {
   serverTime(): number | undefined;
   /** The `fetch` that sends the requests. */
   readonly fetch: Fetch;
-  /** Whether plain http to another machine is allowed. */
   readonly insecureHttp: boolean;
-  /** The limit for each request. */
   readonly timeoutMs: number;
 }
 

@@ -13,7 +13,6 @@ import { revokeToken } from './revoke-token.ts';
 import { systemReason } from './storage/store-failure.ts';
 import { formOf, withRetries } from './transport.ts';
 
-/** How to start a login in a browser on this machine. */
 export interface BrowserLoginOptions extends LoginOptions {
   /** The port of this machine to which the browser comes back. Default: any that is free. */
   readonly port?: number | undefined;
@@ -176,12 +175,9 @@ function redeem(
       redirect_uri: redirectUri,
     }),
   };
+  const timeoutMs = Math.min(api.timeoutMs, redeemTimeoutMs);
   return withRetries(retries, clock, undefined, async () => {
-    const { body } = await api.send(
-      operations.issueToken.path,
-      init,
-      Math.min(api.timeoutMs, redeemTimeoutMs),
-    );
+    const { body } = await api.send(operations.issueToken.path, init, timeoutMs);
     return checkedAnswer(body, isTokenSet, 'The response contains no tokens.');
   });
 }

@@ -101,10 +101,8 @@ export interface CredentialStore {
   lockForRefresh<T>(work: () => Promise<T>, options?: LockOptions): Promise<T>;
 }
 
-/** Where a new login was stored. */
 export interface PlacedLogin {
   readonly name: string;
-  /** The login that was stored there before. */
   readonly replaced: StoredLogin | null;
 }
 

@@ -19,7 +19,6 @@ export interface LoginOptions {
   readonly signal?: AbortSignal;
 }
 
-/** How to start a device login. */
 export interface DeviceLoginOptions extends LoginOptions {
   /** Shown like the name of the device. */
   readonly clientName?: string;
@@ -41,7 +40,6 @@ export interface PollOptions {
   readonly signal?: AbortSignal;
   /** How long the service may hold a poll until the person decides: 0 (never) to 25, the default. */
   readonly holdSeconds?: number;
-  /** Called before each wait. */
   readonly onWait?: (wait: Wait) => void;
 }
 

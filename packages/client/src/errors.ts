@@ -33,7 +33,6 @@ const passkeyCodes = [
   'passkey_failed',
 ] as const;
 
-/** Errors that arise in the client. */
 export type ClientErrorCode = (typeof clientCodes)[number];
 
 /** Why the browser created or used no passkey. */

@@ -145,7 +145,6 @@ function sendPage(
 
 // The page that the browser shows at the end of a sign-in that a program on this machine started.
 
-/** How the sign-in ended. */
 type LandingOutcome = 'signedIn' | 'denied' | 'failed';
 
 const translations = {

@@ -85,7 +85,6 @@ type ParamsIn<Path extends string> = Path extends `${string}{${infer Name}}${inf
 /** The path parameters, by name. */
 export type Params<Id extends OperationId> = ParamsIn<Endpoints[Id]['path']>;
 
-/** The JSON request body. */
 export type Body<Id extends OperationId> = Endpoints[Id] extends { readonly body: infer Schema }
   ? Input<Schema>
   : undefined;

@@ -2,6 +2,5 @@
 export const canonicalResource = (resource: string): string =>
   /^[a-z][a-z0-9+.-]*:\/\/[^/?#]+\/$/i.test(resource) ? resource.slice(0, -1) : resource;
 
-/** Whether two texts name the same resource. */
 export const isSameResource = (one: string, other: string): boolean =>
   canonicalResource(one) === canonicalResource(other);

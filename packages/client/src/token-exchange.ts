@@ -53,12 +53,8 @@ export async function exchangeToken(options: ExchangeOptions): Promise<IssuedTok
   }
 }
 
-const exchange = ({ api, ...wanted }: ExchangeOptions, token: string): Promise<IssuedToken> =>
-  requestRun(
-    api,
-    { grant_type: grantType, subject_token: token, subject_token_type: accessTokenType },
-    wanted,
-  );
+const exchange = ({ api, ...wanted }: ExchangeOptions, subject_token: string): Promise<IssuedToken> =>
+  requestRun(api, { grant_type: grantType, subject_token, subject_token_type: accessTokenType }, wanted);
 
 /** Sends a token request for a run. @throws {LatchkeyError} as the service; `not_latchkey` @internal */
 export async function requestRun(

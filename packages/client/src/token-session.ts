@@ -1,7 +1,6 @@
 import { LatchkeyError } from './errors.ts';
 import { authorizedCalls, type CallOptions, type Session } from './session.ts';
 
-/** How to open a session for a given token. */
 export interface TokenSessionOptions extends CallOptions {
   /** An access token or a key. White space around it does not count: a secret from a file often ends in a line break. */
   readonly token: string;

@@ -63,7 +63,6 @@ export interface Endpoint {
   readonly takesServiceKey?: true;
   /** As a form, the user's credential may take the place of a token in the body. */
   readonly takesCredential?: true;
-  /** The response carries an ETag. */
   readonly etag?: true;
   readonly response?: z.ZodType;
   /** The media type to request a signed response with, through `Accept`. */

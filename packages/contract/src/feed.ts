@@ -68,7 +68,6 @@ const feedRequest = z
   .meta({ examples: [{ maxEvents: 100, ack: [examples.jti] }] });
 export type FeedRequest = z.output<typeof feedRequest>;
 
-/** @see RFC 8936 section 2.3 */
 const feedAnswer = model('FeedAnswer', 'RFC 8936 section 2.3', {
   sets: described(
     z.record(z.string(), z.string()),

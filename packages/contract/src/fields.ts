@@ -10,7 +10,6 @@ export const described = <Schema extends z.ZodType>(
   ...examples: readonly unknown[]
 ): Schema => schema.meta({ description, ...(examples.length === 0 ? {} : { examples: [...examples] }) });
 
-/** A named schema of the document. */
 export const model = <Shape extends z.ZodRawShape>(id: string, description: string, shape: Shape) =>
   z.object(shape).meta({ id, description });
 
@@ -55,7 +54,6 @@ export const secret = (max: number) => opaque(max).trim();
 /** An opaque token, checked by whatever redeems it. */
 export const token = secret(fieldLimits.token);
 
-/** The token in a link that was emailed. */
 export const emailedToken = (example: string) =>
   described(token, 'The token in the emailed link, after `#token=`.', example);
 
@@ -120,10 +118,8 @@ export const deviceName = shownOrNull(
   'den',
 );
 
-/** The remaining lifetime of something. */
 export const expiresIn = (what: string, seconds: number) => int(`Seconds until ${what} expires.`, seconds);
 
-/** The body of a request without parameters. */
 export const emptyObject = z.object({});
 
 /** Parses a query parameter in canonical decimal form; NaN for anything else. */
@@ -136,7 +132,6 @@ export const wholeNumber = (min: number, max: number) => {
   return z.int(rule).min(min, rule).max(max, rule);
 };
 
-/** Query parameters of a paginated list. */
 export const pagination = z.object({
   limit: described(
     z.preprocess(parseNumber, wholeNumber(1, fieldLimits.pageSize)).default(fieldLimits.defaultPageSize),

@@ -36,7 +36,6 @@ const credentialDescriptor = z.object({
   transports: described(z.array(z.string()).optional(), transportNames, ['internal', 'hybrid']),
 });
 
-/** @see WebAuthn Level 3 section 5.1.10 */
 export const creationOptions = model(
   'PublicKeyCredentialCreationOptionsJSON',
   'WebAuthn Level 3 section 5.1.10',
@@ -76,7 +75,6 @@ export const creationOptions = model(
 );
 export type CreationOptions = z.infer<typeof creationOptions>;
 
-/** @see WebAuthn Level 3 section 5.1.10 */
 export const requestOptions = model(
   'PublicKeyCredentialRequestOptionsJSON',
   'WebAuthn Level 3 section 5.1.10',

@@ -1,10 +1,8 @@
 /** The page after a sign-in that names no page. */
 export const home = '/account';
 
-/** Where a person sees what is signed in to their account. */
 export const sessionsPath = `${home}#sessions`;
 
-/** Where a person adds a passkey. */
 export const securityPath = `${home}#security`;
 
 /** Room for an authorization request with a `state` and a redirect URI of maximum length. */
@@ -23,7 +21,6 @@ export function safeNext(wanted: string | null | undefined, origin: string): str
   return url.pathname + url.search + url.hash;
 }
 
-/** The path of the sign-in page, returning to `next`. */
 export const loginPath = (next: string): string => `/login?${new URLSearchParams({ next })}`;
 
 /** Like `loginPath`, but shows the sign-in form even to someone who is already signed in. */

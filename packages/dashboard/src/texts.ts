@@ -21,7 +21,6 @@ export const language = globalThis.document?.documentElement.lang ?? 'en';
 export const fill = (text: string, values: Readonly<Record<string, string>> = {}): string =>
   fillText(text, { ...values, product: productName });
 
-/** Sentences, one after the other. */
 export const sentences = (...parts: readonly string[]): string =>
   parts.reduce((first, second) => fill(texts.common.sentences, { first, second }));
 

@@ -49,11 +49,7 @@ async function readKey({ stdin, output, signal }: Context): Promise<string> {
 }
 
 /** Asks the server whose key it is. A key may be too narrow to say. */
-async function ownerOf(
-  { signal }: Context,
-  { api, server }: Connection,
-  key: string,
-): Promise<StoredKey['user']> {
+async function ownerOf({ signal }: Context, { api, server }: Connection, key: string) {
   try {
     return await userOf(api, key, signal);
   } catch (error) {

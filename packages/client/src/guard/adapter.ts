@@ -61,7 +61,6 @@ export const guardedRequest = ({ headers, method, url, originalUrl }: IncomingRe
   },
 });
 
-/** Sends a guard's response through Node's. */
 export async function sendResponse(outgoing: OutgoingResponse, response: Response): Promise<void> {
   const body = await response.text();
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));

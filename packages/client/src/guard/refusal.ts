@@ -21,9 +21,7 @@ export interface Refusal {
     | 'temporarily_unavailable';
   /** A sentence for a developer. */
   readonly description: string;
-  /** Further parameters of the challenge. */
   readonly parameters?: Readonly<Record<string, string>>;
-  /** Further headers of the response. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 

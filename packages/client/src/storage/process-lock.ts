@@ -10,7 +10,6 @@ import type { LockOptions } from '../credentials.ts';
 import { LatchkeyError } from '../errors.ts';
 import { storageFailed, systemCode } from './store-failure.ts';
 
-/** Default for the wait for a lock. */
 export const lockTimeoutMs = 10_000;
 /** Pauses between tries double from the first to the maximum, with a random jitter of half a pause. */
 const firstPauseMs = 2;

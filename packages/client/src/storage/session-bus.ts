@@ -14,7 +14,6 @@ export interface SessionBus {
   readonly runtimeDirectory?: string | undefined;
 }
 
-/** No response came in time. */
 export class LateError extends Error {
   constructor(ms: number) {
     super(`it did not respond within ${ms / 1000} s`);

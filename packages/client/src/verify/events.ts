@@ -1,6 +1,5 @@
 /** What an event of the feed means for a kept answer. */
 export interface FeedEvent {
-  /** The user that it concerns. */
   readonly user: string;
   /** The session or key that has ended, with all runs within it. Undefined for other events. */
   readonly endedSession: string | undefined;

@@ -105,7 +105,6 @@ export class KeptAnswers {
     if (oldest) this.#remove(...oldest);
   }
 
-  /** Drops what an event ends or changes. */
   apply({ user, endedSession, isAboutUser }: FeedEvent): void {
     for (const { touchedUsers } of this.#questions) touchedUsers.add(user);
     for (const key of [...(this.#byUser.get(user) ?? [])]) {

@@ -42,7 +42,6 @@ function requestAction<T>(action: () => Promise<Result<T>>): Promise<Result<T>> 
   return detectSignOut(withRecentSignIn(action));
 }
 
-/** Changes something in the account. */
 export async function runAction<T>(action: () => Promise<Result<T>>): Promise<Result<T>> {
   const result = await requestAction(action);
   // What is not there was changed elsewhere.

@@ -59,7 +59,6 @@ export function pagedData<Id extends string, T>(
   return { ...sectionData(id, title, () => read()), entries, cursor, more, showMore };
 }
 
-/** Loads the next page of a list, while there is one. */
 export const ShowMore = ({ data }: { data: ReturnType<typeof pagedData> }) => {
   const { id, cursor, more, showMore } = data;
   const next = cursor.value;
@@ -97,7 +96,6 @@ interface CardProps {
   readonly children: ComponentChildren;
 }
 
-/** A titled part of the page. */
 export function Card({ id, title, isPart = false, isLoading, action, children, ...props }: CardProps) {
   const heading = { id: `${id}-heading`, tabIndex: -1, children: title };
   return (

@@ -24,7 +24,6 @@ export const sessions = signal<readonly Session[] | undefined>(undefined);
 
 const busy = busyState();
 
-/** Further sessions are shown on request. */
 const initiallyShown = 10;
 const showsAll = signal(false);
 

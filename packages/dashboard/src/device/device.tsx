@@ -263,9 +263,7 @@ function CurrentStep() {
     case 'loading':
       return <LoadingPage heading={texts.device.heading} entries={3} />;
     case 'unavailable':
-      return (
-        <UnavailablePage heading={texts.device.heading} error={error.value} onRetry={() => void start()} />
-      );
+      return <UnavailablePage heading={texts.device.heading} error={error.value} onRetry={start} />;
     case 'code':
       return <CodeStep isUnknownCode={now.isUnknownCode} />;
     case 'review':

@@ -102,7 +102,6 @@ const AddressStep = () => (
   </>
 );
 
-/** A link that does not work, for whatever reason. */
 const Useless = ({ heading, text }: { heading: string; text: string }) => (
   <Outcome tone="caution" icon={linkIcon} heading={heading} takesFocus>
     <p>{text}</p>

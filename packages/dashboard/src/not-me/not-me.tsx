@@ -151,7 +151,6 @@ function About() {
   );
 }
 
-/** What reporting the event does. */
 const Consequences = () => (
   <>
     <p>{notMe.text}</p>

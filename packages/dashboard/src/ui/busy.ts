@@ -9,7 +9,6 @@ export function leave(navigate: () => void): undefined {
   navigate();
 }
 
-/** Continues to another page of this service. */
 export const leaveTo = (path: string): undefined => leave(() => location.replace(path));
 
 export type Busy<Action extends string = never> = ReturnType<typeof busyState<Action>>;

@@ -42,7 +42,6 @@ export function Dialog({ id, title, onClose, children }: DialogProps) {
 interface StayDialogProps extends Omit<DialogProps, 'onClose'> {
   /** Undefined from when the person decides to stay. */
   readonly reason: Signal<unknown>;
-  /** What the person can do instead. */
   readonly action: ComponentChildren;
 }
 

@@ -24,7 +24,6 @@ export const Icon = ({ path }: { path: string }) => (
   </svg>
 );
 
-/** An icon on a tinted square, at the start of a row. */
 export const IconBox = ({ path, isCaution = false }: { path: string; isCaution?: boolean }) => (
   <span class={isCaution ? 'icon-box caution' : 'icon-box'}>
     <Icon path={path} />

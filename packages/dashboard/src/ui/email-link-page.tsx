@@ -28,7 +28,6 @@ window.addEventListener('hashchange', () => location.reload());
 type Outcome<T> = { at: 'kept' } | { at: 'done'; value: T };
 type Step<T> = { at: 'incomplete' } | { at: 'question' } | Outcome<T>;
 
-/** Props of the last step. */
 export interface DoneProps<T> {
   readonly value: T;
   /** The link's token, for a follow-up request; undefined after a reload. */

@@ -24,7 +24,6 @@ interface FactProps {
   readonly children: ComponentChildren;
 }
 
-/** An entry of a `dl`. */
 export const Fact = ({ label, id, children }: FactProps) => (
   <>
     <dt>{label}</dt>
@@ -60,7 +59,6 @@ export function Untrusted({ text }: { text: string | null }) {
 /** Explains the quotes; shown below a list with `Untrusted` text. */
 export const UntrustedHint = () => <p class="hint">{texts.common.quotesExplained}</p>;
 
-/** An email address in a sentence. */
 export const Address = ({ children, id }: { children: string; id?: string }) => (
   <strong>
     <bdi id={id}>{children}</bdi>

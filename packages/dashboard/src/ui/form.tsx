@@ -24,7 +24,6 @@ export function Form({ onSubmit, children }: { onSubmit: () => Promise<void>; ch
 
 export interface ChoiceProps {
   readonly busy: Pick<Busy, 'now' | 'label'>;
-  /** The label of the button that continues. */
   readonly label: string;
   /** What that button does; without it, it submits its form. */
   readonly onConfirm?: () => Promise<void>;
@@ -74,7 +73,6 @@ interface LabelledProps extends Pick<FieldProps, 'id' | 'label' | 'hint'> {
   readonly children: ComponentChildren;
 }
 
-/** An input below its label and what explains it. */
 export const Labelled = ({ id, label, hint, children }: LabelledProps) => (
   <div class="field">
     <label for={id}>{label}</label>
@@ -91,7 +89,6 @@ interface SelectFieldProps extends Pick<FieldProps, 'id' | 'label' | 'hint' | 'v
   readonly options: readonly { readonly value: string; readonly text: string }[];
 }
 
-/** A menu of values to choose from. */
 export const SelectField = ({ id, label, hint, value, options }: SelectFieldProps) => (
   <Labelled id={id} label={label} hint={hint}>
     <select

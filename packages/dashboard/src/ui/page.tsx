@@ -9,7 +9,6 @@ import { cautionIcon } from './icons.ts';
 /** Anything faster would only make the loading state flash. `.placeholder` in style.css uses the same delay. */
 const delayMs = 150;
 
-/** Shows its children after a short delay. */
 export function Delayed({ children }: { children: ComponentChildren }): ComponentChildren {
   const [isDue, setIsDue] = useState(false);
   useEffect(() => {
@@ -41,7 +40,6 @@ interface PageProps {
   readonly isWide?: boolean;
 }
 
-/** A page that is still loading. */
 export const LoadingPage = ({ heading, isWide, entries }: PageProps & { entries: number }) => (
   <Delayed>
     <div class={isWide ? 'card' : ''}>
@@ -56,7 +54,6 @@ interface UnavailablePageProps extends PageProps {
   readonly onRetry: () => unknown;
 }
 
-/** A page that could not be loaded. */
 export const UnavailablePage = ({ heading, isWide, error, onRetry }: UnavailablePageProps) => (
   <div class={isWide ? 'card' : ''}>
     <Heading key="unavailable">{heading}</Heading>

@@ -7,7 +7,6 @@ interface RowProps {
   readonly icon: string;
   readonly isCaution?: boolean;
   readonly title: ComponentChildren;
-  /** Lines below the title. */
   readonly children: ComponentChildren;
   readonly action?: ComponentChildren;
   /** A question or a form about it. */
@@ -38,7 +37,6 @@ interface ListProps {
   readonly children: readonly ComponentChildren[];
 }
 
-/** The rows of a section, or that there are none. */
 export function List({ id, none, children }: ListProps) {
   if (children.length > 0)
     return (

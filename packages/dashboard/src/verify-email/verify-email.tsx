@@ -42,7 +42,6 @@ const verifyEmailChange = (token: string, currentEmail?: string) =>
       : apiWithoutCookie.call('verifyEmailChange', { body: { token, current_email: currentEmail } }),
   );
 
-/** Changes the email and returns the new one. */
 async function changeEmail(token: string): Promise<Result<string>> {
   const entered = change.value === undefined ? typedAddress(currentEmail.value) : undefined;
   if (entered === '') return { ok: false, problem: { code: 'invalid_request' } };
