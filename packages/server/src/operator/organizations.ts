@@ -87,21 +87,12 @@ export function organizationCommands(program: Command, run: Run): void {
 type ListedOrganization = Awaited<ReturnType<typeof listAllOrganizations>>['organizations'][number];
 
 const organizationTable: Table<ListedOrganization> = {
-  heading: ['SLUG', 'NAME', 'MEMBERS', 'OWNERS', 'CREATED (UTC)', 'ID'],
-  cells: ({ slug, name, members, owners, created_at, id }) => [
-    slug,
-    name,
-    String(members),
-    String(owners),
-    shortTime(created_at),
-    id,
-  ],
+  columns: ['slug', 'name', 'members', 'owners', 'created_at', 'id'],
   empty: 'There are no organizations.',
 };
 
 const memberTable: Table<MemberWithEmail> = {
-  heading: ['EMAIL', 'ROLE', 'NAME', 'JOINED (UTC)', 'USER ID'],
-  cells: ({ email, role, name, joined_at, user_id }) => [email, role, name, shortTime(joined_at), user_id],
+  columns: ['email', 'role', 'name', 'joined_at', 'user_id'],
   empty: 'It has no members.',
 };
 

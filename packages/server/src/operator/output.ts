@@ -77,10 +77,25 @@ function isClosed(stdout: TextStream): boolean {
 }
 
 export interface Table<Entry> {
-  readonly heading: readonly string[];
-  readonly cells: (entry: Entry) => readonly string[];
+  /** Members of an entry under their own names, and what is computed under a heading. */
+  readonly columns: readonly Column<Entry>[];
   /** What people read instead of an empty table. */
   readonly empty: string;
+}
+
+type Column<Entry> = (keyof Entry & string) | readonly [heading: string, cell: (entry: Entry) => string];
+
+const headingOf = (column: Column<never>): string =>
+  typeof column === 'string'
+    ? column.replace(/_at$/, '_(utc)').replaceAll('_', ' ').toUpperCase()
+    : column[0];
+
+/** Times, whose names end with `_at`, are shown to the minute. */
+function cellOf<Entry>(entry: Entry, column: Column<Entry>): string {
+  if (typeof column !== 'string') return column[1](entry);
+  const value = entry[column];
+  if (value === null) return column === 'last_used_at' ? 'never' : '-';
+  return column.endsWith('_at') ? shortTime(String(value)) : String(value);
 }
 
 async function* jsonLines(entries: AsyncIterable<unknown> | Iterable<unknown>): AsyncGenerator<string> {
@@ -89,14 +104,14 @@ async function* jsonLines(entries: AsyncIterable<unknown> | Iterable<unknown>): 
 
 async function* tableLines<Entry>(
   entries: AsyncIterable<Entry> | Iterable<Entry>,
-  { heading, cells, empty }: Table<Entry>,
+  { columns, empty }: Table<Entry>,
 ): AsyncGenerator<string> {
-  let rows: (readonly string[])[] = [heading];
-  let widths: readonly number[] = heading.map(() => 0);
+  let rows: (readonly string[])[] = [columns.map(headingOf)];
+  let widths: readonly number[] = columns.map(() => 0);
   let isEmpty = true;
   for await (const entry of entries) {
     isEmpty = false;
-    rows.push(cells(entry).map(untrustedText));
+    rows.push(columns.map((column) => untrustedText(cellOf(entry, column))));
     if (rows.length < rowsPerPart) continue;
     widths = widthsOf(rows, widths);
     yield* linesOf(rows, widths);

@@ -79,14 +79,13 @@ export const withKeyIds = (args: readonly string[]): string[] =>
 type ListedKey = ReturnType<typeof allKeys> extends AsyncGenerator<infer Key> ? Key : never;
 
 const keyTable: Table<ListedKey> = {
-  heading: ['ID', 'KIND', 'ALGORITHM', 'STATE', 'SIGNS FROM (UTC)', 'LAST SEALED (UTC)'],
-  cells: ({ id, kind, algorithm, state, signs_from, last_sealed_at }) => [
-    id,
-    kind,
-    algorithm,
-    state,
-    signs_from === null ? '-' : shortTime(signs_from),
-    last_sealed_at === null ? '-' : shortTime(last_sealed_at),
+  columns: [
+    'id',
+    'kind',
+    'algorithm',
+    'state',
+    ['SIGNS FROM (UTC)', ({ signs_from }) => (signs_from === null ? '-' : shortTime(signs_from))],
+    'last_sealed_at',
   ],
   empty: 'There are no keys.',
 };

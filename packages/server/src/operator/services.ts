@@ -12,7 +12,7 @@ import {
 } from '../services/service-keys.ts';
 import { revokeService } from '../sessions/ending.ts';
 import { type CommandContext, printsList, type Run, withArgument } from './commands.ts';
-import { shortTime, type Table } from './output.ts';
+import type { Table } from './output.ts';
 
 export function serviceCommands(program: Command, run: Run): void {
   const services = program
@@ -156,17 +156,16 @@ const signInOf = ({ redirect_uris, public: isPublic, trusted }: ListedService): 
 };
 
 const serviceTable: Table<ListedService> = {
-  heading: ['ID', 'NAME', 'STATE', 'RESOURCE', 'SCOPES', 'RIGHTS', 'REACHES', 'SIGN-IN', 'LAST USED (UTC)'],
-  cells: (entry) => [
-    entry.id,
-    entry.name,
-    entry.revoked_at !== null ? 'revoked' : entry.secrets === 2 ? 'two secrets' : 'active',
-    entry.resource ?? '-',
-    orDash(entry.scopes.map((scope) => scope.name)),
-    orDash(entry.rights),
-    orDash(entry.reach),
-    signInOf(entry),
-    entry.last_used_at === null ? 'never' : shortTime(entry.last_used_at),
+  columns: [
+    'id',
+    'name',
+    ['STATE', (one) => (one.revoked_at !== null ? 'revoked' : one.secrets === 2 ? 'two secrets' : 'active')],
+    'resource',
+    ['SCOPES', ({ scopes }) => orDash(scopes.map(({ name }) => name))],
+    ['RIGHTS', ({ rights }) => orDash(rights)],
+    ['REACHES', ({ reach }) => orDash(reach)],
+    ['SIGN-IN', signInOf],
+    'last_used_at',
   ],
   empty: 'There are no services.',
 };

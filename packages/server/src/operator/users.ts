@@ -142,13 +142,12 @@ async function show(ctx: CommandContext, address: string, { json }: { json?: tru
 }
 
 const userTable: Table<User> = {
-  heading: ['EMAIL', 'NAME', 'STATE', 'CREATED (UTC)', 'ID'],
-  cells: ({ email, name, disabled, created_at, id }) => [
-    email,
-    name,
-    disabled ? 'disabled' : 'active',
-    shortTime(created_at),
-    id,
+  columns: [
+    'email',
+    'name',
+    ['STATE', (user) => (user.disabled ? 'disabled' : 'active')],
+    'created_at',
+    'id',
   ],
   empty: 'No account matches.',
 };
@@ -157,71 +156,61 @@ const allSessions = (ctx: Context, userId: string) =>
   allPages('sessions', (page) => listUserSessions(ctx, userId, page));
 
 const sessionTable: Table<UserSession> = {
-  heading: ['ID', 'NAME', 'SIGNED IN WITH', 'IP ADDRESS', 'STARTED (UTC)', 'LAST USED (UTC)', 'SCOPE'],
-  cells: (session) => [
-    session.id,
-    sessionName(session),
-    sessionMethod(session.method),
-    session.ip_address ?? '-',
-    shortTime(session.created_at),
-    shortTime(session.last_used_at),
-    session.scope,
+  columns: [
+    'id',
+    ['NAME', sessionName],
+    ['SIGNED IN WITH', ({ method }) => sessionMethod(method)],
+    'ip_address',
+    ['STARTED (UTC)', ({ created_at }) => shortTime(created_at)],
+    'last_used_at',
+    'scope',
   ],
   empty: 'The account has no active sessions.',
 };
 
 const passkeyTable: Table<Passkey> = {
-  heading: ['ID', 'NAME', 'KIND', 'CREATED (UTC)', 'LAST USED (UTC)'],
-  cells: ({ id, name, device_type, created_at, last_used_at }) => [
-    id,
-    name,
-    device_type === 'multi_device' ? 'synced' : 'one device',
-    shortTime(created_at),
-    last_used_at === null ? 'never' : shortTime(last_used_at),
+  columns: [
+    'id',
+    'name',
+    ['KIND', ({ device_type }) => (device_type === 'multi_device' ? 'synced' : 'one device')],
+    'created_at',
+    'last_used_at',
   ],
   empty: 'The account has no passkeys.',
 };
 
 const keyTable: Table<Key> = {
-  heading: ['ID', 'NAME', 'SCOPE', 'CREATED (UTC)', 'EXPIRES (UTC)', 'LAST USED (UTC)'],
-  cells: ({ id, name, scope, created_at, expires_at, last_used_at }) => [
-    id,
-    name,
-    scope,
-    shortTime(created_at),
-    shortTime(expires_at),
-    last_used_at === null ? 'never' : shortTime(last_used_at),
-  ],
+  columns: ['id', 'name', 'scope', 'created_at', 'expires_at', 'last_used_at'],
   empty: 'The account has no API keys.',
 };
 
 const organizationTable: Table<Organization> = {
-  heading: ['SLUG', 'NAME', 'ROLE', 'JOINED (UTC)'],
-  cells: ({ slug, name, role, joined_at }) => [slug, name, role, shortTime(joined_at)],
+  columns: ['slug', 'name', 'role', 'joined_at'],
   empty: 'The account is in no organization.',
 };
 
 const emailTable: Table<UserEmail> = {
-  heading: ['REQUESTED (UTC)', 'KIND', 'TO', 'OUTCOME', 'SENT (UTC)'],
-  cells: ({ created_at, kind, to, outcome, sent_at }) => [
-    shortTime(created_at),
-    kind.replaceAll('_', ' '),
-    to,
-    outcome,
-    sent_at === null ? '-' : shortTime(sent_at),
+  columns: [
+    ['REQUESTED (UTC)', ({ created_at }) => shortTime(created_at)],
+    ['KIND', ({ kind }) => kind.replaceAll('_', ' ')],
+    'to',
+    'outcome',
+    'sent_at',
   ],
   empty: 'No emails are kept.',
 };
 
+const textOf = (detail: Event['detail']): string =>
+  Object.entries(detail)
+    .map((entry) => entry.join('='))
+    .join(' ');
+
 const eventTable: Table<Event> = {
-  heading: ['TIME (UTC)', 'EVENT', 'IP ADDRESS', 'DETAIL'],
-  cells: ({ created_at, type, ip_address, detail }) => [
-    shortTime(created_at),
-    type.replaceAll('_', ' '),
-    ip_address ?? '-',
-    Object.entries(detail)
-      .map(([name, value]) => `${name}=${value}`)
-      .join(' '),
+  columns: [
+    ['TIME (UTC)', ({ created_at }) => shortTime(created_at)],
+    ['EVENT', ({ type }) => type.replaceAll('_', ' ')],
+    'ip_address',
+    ['DETAIL', ({ detail }) => textOf(detail)],
   ],
   empty: 'The security log is empty.',
 };
