@@ -25,7 +25,6 @@ const declaredSettings = {
   ...serviceSettings,
 };
 
-/** The rate limits of all layers. */
 export const rateLimitRules = {
   ...identityLimits,
   ...logLimits,

@@ -25,7 +25,6 @@ export interface CommandProcess {
   /** Without the program name. */
   readonly args: readonly string[];
   readonly env: Environment;
-  /** Adds the settings of an env file to `env`. */
   readonly readEnvFile: (file: string | undefined) => void;
   readonly stdout: TextStream;
   readonly stderr: TextStream;

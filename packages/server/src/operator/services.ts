@@ -149,7 +149,6 @@ const showKey = async ({ output }: CommandContext, sentence: string, { id, secre
 
 const orDash = (list: readonly string[]): string => list.join(' ') || '-';
 
-/** How a service signs people in, if it does. */
 const signInOf = ({ redirect_uris, public: isPublic, trusted }: ListedService): string => {
   if (redirect_uris.length === 0) return '-';
   return trusted ? 'trusted' : isPublic ? 'public' : 'yes';

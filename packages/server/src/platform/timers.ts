@@ -1,3 +1,5 @@
+import { setTimeout } from 'node:timers/promises';
+
 /** Elapsed time and waiting. Tests replace them. */
 export interface Timers {
   /** Milliseconds on a clock that is never set. Only differences mean anything. */
@@ -8,18 +10,7 @@ export interface Timers {
 
 export const systemTimers: Timers = {
   monotonic: () => performance.now(),
-  sleep: (ms, signal) => {
-    if (signal?.aborted) return Promise.resolve();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const end = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal?.addEventListener('abort', end);
-    return promise;
-  },
+  sleep: (ms, signal) => setTimeout(ms, undefined, signal && { signal }).catch(() => undefined),
 };
 
 /** Runs some work again and again, with a pause before each run, until the signal is aborted. */

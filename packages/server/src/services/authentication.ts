@@ -29,7 +29,6 @@ export function newSecret(random: Random): { readonly secret: string; readonly h
 /** One round of hashing suffices for a secret of 256 random bits. */
 export const secretHash = (secret: string): Buffer => sha256('service key', secret);
 
-/** The minimum time between two updates of a key's `last_used_at`. */
 const touchIntervalMs = 5 * 60 * 1000;
 
 /** Compared with when there is no such key, so that the answer takes as long. */

@@ -152,7 +152,6 @@ export async function describeScope(on: Executor, scope: string): Promise<Descri
 export const serviceOf = async (on: Executor, resource: string): Promise<string | null> =>
   (await findResource(on, resource))?.name ?? null;
 
-/** How many scopes and resources are listed at most. */
 const maxDeclarations = 1_000;
 
 /** Everything that a client can ask for: our own scopes first, then what services declare. */

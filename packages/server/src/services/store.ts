@@ -33,7 +33,6 @@ export const insertServiceKey = statement<
   }),
 );
 
-/** An active key. */
 export const findServiceKey = lookup((db, p) =>
   findActive(db, p.id).select([
     'secret_hash',
@@ -53,7 +52,6 @@ export const lockServiceKey = statement<{ id: string }>()((db, p, dialect) =>
     .$if(dialect === 'postgres', (q) => q.forNoKeyUpdate()),
 );
 
-/** An active service as an OAuth client. */
 export const findClient = statement<{ id: string }>()((db, p) =>
   findActive(db, p.id).select(['name', ...registered]),
 );
@@ -70,7 +68,6 @@ export const updateServiceKey = statement<Registered & { id: string }>()((db, p)
   db.updateTable('service_keys').set(named(p, registered)).where('id', '=', p.id),
 );
 
-/** Where a service begins to read the feed. */
 export const setFeedStart = statement<{ id: string; feed_since: number; feed_from: number }>()((db, p) =>
   db
     .updateTable('service_keys')
@@ -86,7 +83,6 @@ export const restartFeeds = statement()((db) =>
   db.updateTable('service_keys').set({ feed_since: 0, feed_from: 0 }).where('feed_since', 'is not', null),
 );
 
-/** All services, revoked ones included, oldest first. */
 export const listServiceKeys = statement()((db) =>
   db.selectFrom('service_keys').selectAll().orderBy('created_at').orderBy('id'),
 );
@@ -134,7 +130,6 @@ const isNamed = (e: ExpressionBuilder<Tables, 'declarations'>, p: Slots<Names>, 
     e.and([e('kind', '=', 'resource'), e('name', '=', p.resource)]),
   ]);
 
-/** The service that a scope or resource belongs to. */
 export const findOwner = statement<Pick<Tables['declarations'], 'kind' | 'name'>>()((db, p) =>
   db
     .selectFrom('declarations as d')
@@ -197,7 +192,6 @@ export const withdrawDeclarations = statement<{
     .where('withdrawn_at', 'is', null),
 );
 
-/** The scopes among these names that a service declares, with its name. */
 export const findScopes = statement<{ names: string }>()((db, p, dialect) =>
   db
     .selectFrom('declarations as d')
@@ -208,7 +202,6 @@ export const findScopes = statement<{ names: string }>()((db, p, dialect) =>
     .where('d.withdrawn_at', 'is', null),
 );
 
-/** The service that declares a resource. */
 export const findResource = statement<{ resource: string }>()((db, p) =>
   db
     .selectFrom('declarations as d')
@@ -232,7 +225,6 @@ export const listDeclarations = statement<{ limit: number }>()((db, p) =>
     .limit(p.limit),
 );
 
-/** The scopes that each service declares, by name. */
 export const listScopes = statement()((db) =>
   db
     .selectFrom('declarations')

@@ -166,7 +166,6 @@ export const markAnnounced = statement<{ id: string; now: number }>()((db, p, di
     .returning('expires_at'),
 );
 
-/** A key, if it is still active. */
 export const findActiveKey = statement<{ id: string; now: number }>()((db, p, dialect) =>
   db
     .selectFrom('sessions')
@@ -179,7 +178,6 @@ export const findActiveKey = statement<{ id: string; now: number }>()((db, p, di
 /** What has a path is a run. Its index has the same condition. */
 const isRun = (e: ExpressionBuilder<Tables, 'sessions'>) => e('path', 'is not', null);
 
-/** The epoch of the session's account, null while the account is disabled. */
 const userEpoch = (e: ExpressionBuilder<Tables, 'sessions'>) =>
   e
     .selectFrom('users')
@@ -365,7 +363,6 @@ export const sweepSessions = sweepStatement<{ before: number; distrusted_before:
     ]),
 );
 
-/** Whether an account is disabled; no row if it is gone. */
 export const findAccountState = statement<{ id: string }>()((db, p) =>
   db.selectFrom('users').select(['disabled_at']).where('id', '=', p.id),
 );
@@ -456,7 +453,6 @@ export const listAppOrigins = statement<{ user_id: string; client_id: string }>(
   originsOf(db, p, 'app').where('client_id', '=', p.client_id),
 );
 
-/** The keys of a user that would be accepted now. */
 const activeKeys = (
   db: Kysely<Tables>,
   p: { user_id: Expression<string>; now: Expression<number> },
@@ -468,7 +464,6 @@ const activeKeys = (
     .where('kind', '=', 'key')
     .where(isActive(p.now, dialect));
 
-/** The active keys of a user from a position in the list on, newest first. */
 export const listKeys = statement<{ user_id: string; now: number } & PlaceInList>()((db, p, dialect) =>
   activeKeys(db, p, dialect)
     .selectAll()

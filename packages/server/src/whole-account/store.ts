@@ -12,7 +12,6 @@ const rowsOf = (table: keyof Tables, column: string, order = 'created_at') =>
       .orderBy(sql.ref(order)),
   );
 
-/** What is stored about a user, by table. */
 export const rowsOfUser = {
   sessions: rowsOf('sessions', 'user_id'),
   passkeys: rowsOf('passkeys', 'user_id'),

@@ -12,12 +12,10 @@ export const findUserByEmail = statement<{ email_key: string }>()((db, p) =>
   db.selectFrom('users').selectAll().where('email_key', '=', p.email_key),
 );
 
-/** A page of all accounts, by ascending address. */
 export const listUsers = statement<{ after: string; limit: number }>()((db, p) =>
   db.selectFrom('users').selectAll().where('email_key', '>', p.after).orderBy('email_key').limit(p.limit),
 );
 
-/** The account of an address, locked until the transaction ends. */
 export const lockUserByAddress = statement<{ email_key: string }>()((db, p, dialect) =>
   db
     .selectFrom('users')
@@ -26,7 +24,6 @@ export const lockUserByAddress = statement<{ email_key: string }>()((db, p, dial
     .$if(dialect === 'postgres', (q) => q.forUpdate()),
 );
 
-/** The account that passkeys with this WebAuthn user handle sign in to. */
 export const findUserByHandle = statement<{ webauthn_user_handle: string }>()((db, p) =>
   db.selectFrom('users').select('id').where('webauthn_user_handle', '=', p.webauthn_user_handle),
 );

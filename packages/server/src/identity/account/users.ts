@@ -99,7 +99,6 @@ const pageSize = 1_000;
 /** How many times as long as a page took the census rests: it takes at most 0.5% of a core. */
 const usualRestFactor = 200;
 
-/** The pause between two censuses. */
 const pauseMs = 60_000;
 
 /** Counts all accounts and active sign-ins, one page after the other; undefined if it is aborted. */

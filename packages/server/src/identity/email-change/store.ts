@@ -8,7 +8,6 @@ import { isUnrevokedSession } from '../../sessions/status.ts';
 const isUnconfirmed = (e: ExpressionBuilder<Tables, 'email_changes'>) =>
   e.and([e('changed_at', 'is', null), e('voided_at', 'is', null)]);
 
-/** Whether a link can still be used. */
 const isPending = (
   e: ExpressionBuilder<Tables, 'email_changes'>,
   p: Slots<{ max_wrong_addresses: number; now: number }>,
@@ -89,7 +88,6 @@ export const listConfirmed = statement<{ user_id: string }>()((db, p) =>
     .orderBy('ordinal'),
 );
 
-/** Marks every change after an ordinal as undone; returns them. */
 export const markUndone = statement<{ user_id: string; since: number; now: number }>()((db, p) =>
   db
     .updateTable('email_changes')

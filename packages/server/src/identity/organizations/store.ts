@@ -23,7 +23,6 @@ export const deleteOrganization = statement<{ id: string }>()((db, p) =>
   db.deleteFrom('organizations').where('id', '=', p.id),
 );
 
-/** Adds a member, or changes the role of an existing one. */
 export const upsertMembership = statement<Omit<Tables['memberships'], 'joined_at'> & { now: number }>()(
   (db, p) =>
     db
@@ -113,7 +112,6 @@ export const findMember = statement<{ organization_id: string; user_id: string }
     .where('m.user_id', '=', p.user_id),
 );
 
-/** An owner other than this user, if there is one. */
 export const findOtherOwner = statement<{ organization_id: string; user_id: string }>()((db, p) =>
   db
     .selectFrom('memberships')
@@ -212,7 +210,6 @@ export const lockOwnedOrganizations = statement<{ user_id: string }>()((db, p, d
     .$if(dialect === 'postgres', (q) => q.forNoKeyUpdate()),
 );
 
-/** The shared organizations that would have no owner without this user. */
 export const listSolelyOwned = statement<{ user_id: string }>()((db, p) =>
   db
     .selectFrom('organizations as o')

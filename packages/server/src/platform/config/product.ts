@@ -31,7 +31,6 @@ export function defaultSender({ name }: Product): string {
 /** Pages show it 32 pixels high, and every email carries it if it is a PNG. */
 export const maxLogoBytes = 64 * 1024;
 
-/** The image of LATCHKEY_LOGO. */
 export interface Logo {
   readonly type: 'image/png' | 'image/svg+xml';
   readonly bytes: Uint8Array<ArrayBuffer>;

@@ -7,7 +7,6 @@ export const maxTtlSeconds = 10 * 365 * day;
 
 /** What `docs/settings.md` says about a setting. `tools/settings-page.ts` generates that page. */
 export interface SettingText {
-  /** The environment variable. */
   readonly name: string;
   readonly format: Pick<format.Format<unknown>, 'syntax' | 'seconds'>;
   /** As an operator would write it. Undefined: the setting has no default of its own. */

@@ -70,13 +70,11 @@ export const asStoreError = (error: unknown): unknown => {
 
 /** Rejects when the server does not respond in time. */
 async function withTimeout<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
-  let timer: Timer | undefined;
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(Object.assign(new Error('PostgreSQL does not respond'), { code: 'ETIMEDOUT' })),
-      timeoutMs,
-    );
-  });
+  const { promise: timeout, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => reject(Object.assign(new Error('PostgreSQL does not respond'), { code: 'ETIMEDOUT' })),
+    timeoutMs,
+  );
   try {
     return await Promise.race([work, timeout]);
   } finally {

@@ -4,7 +4,6 @@ import type { Database, Executor } from './executor.ts';
 /** Rolls back a transaction that locked too late: what it had decided by has changed meanwhile. */
 export class Raced extends Error {}
 
-/** How many transactions may start over. */
 const maxRaces = 20;
 
 /**

@@ -16,11 +16,9 @@ import {
 } from './operations.ts';
 
 export interface DocumentOptions {
-  /** The name of the product. */
   readonly title: string;
   readonly version: string;
   readonly server: string;
-  /** The name of the session cookie. */
   readonly cookie: string;
 }
 
@@ -106,7 +104,6 @@ function describeResponse(
 
 const describeContent = (content: Content<Schema>) => mapValues(content, (schema) => ({ schema }));
 
-/** The responses to an unknown path or method. */
 const sharedResponses = () => ({
   NotFound: describeResponse(errorResponse(['not_found'], 'No such path'), true),
   MethodNotAllowed: describeResponse(

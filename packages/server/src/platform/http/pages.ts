@@ -13,7 +13,6 @@ import { readLanguageCookie, type Transport } from './cookie.ts';
 import type { Routes } from './server.ts';
 import { fileResponse, storeFile } from './stored-file.ts';
 
-/** A page in each language. */
 type InLanguages = Readonly<Record<Language, string>>;
 
 /** The output of the dashboard's build. */
@@ -22,7 +21,6 @@ interface Site {
   readonly pages: Readonly<Record<string, InLanguages>>;
   /** The names of the files of the API reference. */
   readonly reference: { readonly script: string; readonly styles: readonly string[] };
-  /** The HTML of the 404 page. */
   readonly notFound: InLanguages;
   /** Text by file name. */
   readonly assets: Readonly<Record<string, string>>;

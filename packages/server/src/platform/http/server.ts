@@ -263,7 +263,6 @@ export interface Route {
   readonly pattern: string;
   readonly handler: Handler;
   readonly isPolled?: boolean | undefined;
-  /** The values of the path parameters, if the pattern has any. */
   readonly params?: Readonly<Record<string, string>>;
 }
 

@@ -37,7 +37,6 @@ async function renderSent(ctx: Context, templates: Templates): Promise<StoredMes
 export const readMailbox = async (ctx: Context, templates: Templates): Promise<MailboxMessage[]> =>
   (await renderSent(ctx, templates)).map(({ id: _, ...message }) => message);
 
-/** The HTML form of one mail; undefined without such a mail. */
 async function readHtml(ctx: Context, templates: Templates, id: string): Promise<string | undefined> {
   const [mail] = await store.findSent(ctx.db.read, { id });
   const message = mail && (await templates[mail.template]?.(ctx, mail));

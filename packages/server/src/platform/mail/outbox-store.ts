@@ -57,7 +57,6 @@ export const claimMail = statement<
     .returningAll(),
 );
 
-/** Extends the lease of a mail that is still being sent. */
 export const extendLease = statement<{ id: string; lease_until: number }>()((db, p) =>
   db.updateTable('outbox').set({ next_attempt_at: p.lease_until }).where('id', '=', p.id).where(isWaiting),
 );
@@ -66,7 +65,6 @@ export const markSent = update('outbox', { id: 'text', now: 'bigint' })((db, p) 
   db.updateTable('outbox').set({ sent_at: p.now, last_error: null }).where('id', '=', p.id).returning('id'),
 );
 
-/** Stores an attempt that failed, and when the next one is due. */
 export const markFailed = statement<
   Pick<Mail, 'id' | 'next_attempt_at' | 'last_error' | 'refusals' | 'slow_attempts'>
 >()((db, p) =>
@@ -130,7 +128,6 @@ const listFrom = (db: Kysely<Tables>, p: Slots<PlaceInList>) =>
     .orderBy('id', 'desc')
     .limit(p.limit);
 
-/** A page of the mails to an address. */
 export const listMailsToAddress = statement<{ email_key: string } & PlaceInList>()((db, p) =>
   listFrom(db, p).where('recipient_key', '=', p.email_key),
 );

@@ -10,13 +10,10 @@ import { maxConnections, type Transport } from './transport.ts';
 const leaseMs = 8_000;
 const leaseRenewalMs = 2_500;
 
-/** How many mails one worker sends at the same time. */
-const slots = maxConnections;
-
-/** How many of them may be ordinary mails, so that an urgent mail always finds a slot. */
+/** How many connections ordinary mails may take, so that an urgent mail always finds one. */
 export const ordinarySlots = 6;
 
-/** How many slots mails that failed slowly before may take, so that their servers never delay the others. */
+/** How many connections mails that were slow before may take, so that their servers never delay the others. */
 export const slowSlots = 4;
 
 const slowAfterMs = 3_000;
@@ -58,7 +55,7 @@ const logFieldsOf = ({ id, trace_id, span_id }: OutboxMail) => ({
 /**
  * Sends the mails in the outbox. Every node runs a worker; a lease ensures that only one sends a mail at a
  * time. A mail that fails is retried with growing pauses, until it expires or the server keeps refusing it,
- * and then stays as a dead letter. Urgent mails come first: other ones, and slow ones, never take all slots.
+ * and then stays as a dead letter. Urgent mails come first: other ones, and slow ones, never take all connections.
  */
 export class MailWorker {
   readonly #ctx: Context;
@@ -108,10 +105,10 @@ export class MailWorker {
     await this.#ctx.timers.sleep(idlePollMs, this.#pausing.signal);
   }
 
-  /** Claims the most urgent mail that is due and has a slot. */
+  /** Claims the most urgent mail that is due and has a connection. */
   async #claim(): Promise<OutboxMail | undefined> {
     const sending = [...this.#sending.keys()];
-    if (sending.length >= slots) return;
+    if (sending.length >= maxConnections) return;
     const now = this.#ctx.clock();
     const slow = sending.filter(({ slow_attempts }) => slow_attempts > 0);
     const ordinary = sending.filter(({ priority }) => priority !== store.urgentPriority);

@@ -46,7 +46,6 @@ export interface DocumentRequest {
   readonly resolve?: Resolve | undefined;
 }
 
-/** Why a document could not be fetched. */
 export class FetchError extends Error {}
 
 const resolveName: Resolve = async (host) =>

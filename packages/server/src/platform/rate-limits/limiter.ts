@@ -112,12 +112,10 @@ const rateLimited = (limit: RateLimitName, state: RateLimitState): AuthError =>
     headers: { 'Retry-After': String(secondsLeft(state.leftMs)), ...rateLimitFields([state]) },
   });
 
-/** What is left of one limit after a request. */
 interface RateLimitState {
   readonly limit: RateLimitName;
   readonly quota: Quota;
   readonly remaining: number;
-  /** Time until the window ends. */
   readonly leftMs: number;
 }
 
@@ -179,7 +177,6 @@ export function memoryCounter({ windowSeconds }: Quota, maxKeys: number = maxKey
   };
 }
 
-/** Counts in PostgreSQL for all nodes together. */
 const sharedCounter = (db: Database, limit: RateLimitName, { windowSeconds }: Quota): Counter => ({
   count: async (key, now) => {
     const window = { key: `${limit}:${key}`, now, ends_at: now + windowSeconds * 1000 };

@@ -105,12 +105,9 @@ const prefixOf = (ipv4Bits: number) =>
   remembered((address): string => {
     const parsed = parse(address);
     if (!parsed) return unknownNetwork;
-    const [bits, netmask] =
-      parsed.kind() === 'ipv4'
-        ? [ipv4Bits, ipaddr.IPv4.subnetMaskFromPrefixLength(ipv4Bits)]
-        : [ipv6NetworkBits, ipaddr.IPv6.subnetMaskFromPrefixLength(ipv6NetworkBits)];
-    const mask = netmask.toByteArray();
-    return `${ipaddr.fromByteArray(parsed.toByteArray().map((byte, index) => byte & mask[index]!))}/${bits}`;
+    return parsed instanceof ipaddr.IPv4
+      ? `${ipaddr.IPv4.networkAddressFromCIDR(`${parsed}/${ipv4Bits}`)}/${ipv4Bits}`
+      : `${ipaddr.IPv6.networkAddressFromCIDR(`${parsed}/${ipv6NetworkBits}`)}/${ipv6NetworkBits}`;
   });
 
 const unknownNetwork = 'unknown';

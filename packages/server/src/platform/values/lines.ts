@@ -30,7 +30,6 @@ export async function* linesOf(chunks: AsyncIterable<Uint8Array>, maxBytes: numb
   if (length > 0) yield finish();
 }
 
-/** How many characters are written at once. */
 const chunkLength = 64 * 1024;
 
 /** Joins lines to chunks that are worth a write. Each line gets its end. */

@@ -22,7 +22,6 @@ export const joinScope = (names: readonly string[]): string =>
     : names
   ).join(' ');
 
-/** Whether a scope holds a name. */
 const holds = (scope: string, name: string): boolean =>
   (holdsEverything(scope) && !onlyByName.includes(name)) || scope.split(' ').includes(name);
 

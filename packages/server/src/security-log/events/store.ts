@@ -19,7 +19,6 @@ const eventColumns = [
   'mac',
 ] as const;
 
-/** Adds an event, in the transaction of its cause. */
 const insertEvent = statement<{ [K in keyof EventRow]: EventRow[K] }>()((db, p) =>
   db.insertInto('events').values(named(p, eventColumns)),
 );
@@ -164,7 +163,6 @@ export const postponeSweep = statement<{ user_id: string; oldest_at: number | nu
   db.updateTable('event_chains').set({ oldest_at: p.oldest_at }).where('user_id', '=', p.user_id),
 );
 
-/** Accounts with events from before a moment, those with the oldest first. */
 export const findExpiredChains = statement<{ before: number; limit: number }>()((db, p) =>
   db
     .selectFrom('event_chains')

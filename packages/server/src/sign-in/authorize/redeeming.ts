@@ -174,7 +174,6 @@ async function startAppSession(
   }
 }
 
-/** The id of the row of an authorization code. */
 export const codeIdOf = (secret: Uint8Array): string => hashedId('authorization code', secret);
 
 /** Derives the session's secret from the code, so that the response to a redemption can be repeated. */

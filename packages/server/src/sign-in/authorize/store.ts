@@ -44,7 +44,6 @@ export const redeem = statement<{ id: string; user_id: string; now: number; requ
       }),
 );
 
-/** The account that a code belongs to. */
 const ownerOf = (db: Kysely<Tables>, id: Expression<string>) =>
   db.selectFrom('authorization_codes as code').select('code.user_id').where('code.id', '=', id).$asScalar();
 

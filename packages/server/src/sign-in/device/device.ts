@@ -11,7 +11,7 @@ import { randomUserCode } from '../../platform/crypto/codes.ts';
 import { mintHandle, readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError, invalidGrant } from '../../platform/errors.ts';
-import { byClient } from '../../platform/rate-limits/limiter.ts';
+import { byClient, refundingOnError } from '../../platform/rate-limits/limiter.ts';
 import { expiresIn } from '../../platform/timers.ts';
 import { type ClientInfo, sameNetwork } from '../../platform/values/client-address.ts';
 import { shown } from '../../platform/values/shown.ts';
@@ -105,16 +105,13 @@ async function findByUserCode<Row>(
     byClient('user_codes_by_client', client),
   );
   const code = normalizeUserCode(typed);
-  try {
-    const isOff = ctx.config.deviceLogin === 'off';
-    const row = code === undefined || isOff ? undefined : await find(userCodeHashes(ctx, code), code);
-    if (row) {
-      await attempt.refund();
-      return { code: code!, row };
-    }
-  } catch (error) {
+  const isOff = ctx.config.deviceLogin === 'off';
+  const row = await refundingOnError(attempt, async () =>
+    code === undefined || isOff ? undefined : find(userCodeHashes(ctx, code), code),
+  );
+  if (row) {
     await attempt.refund();
-    throw error;
+    return { code: code!, row };
   }
   return countingFailures(ctx, 'device_code', async () => {
     const { userId } = caller;

@@ -358,7 +358,6 @@ const unknownDeviceCode = (detail: ErrorDetail) =>
     detail,
   });
 
-/** The id of the authorization with this device code. */
 export const authorizationIdOf = (secret: Uint8Array): string => hashedId('device authorization', secret);
 
 /** Derives the session's secret from the device code, so that the response to a poll can be repeated. */

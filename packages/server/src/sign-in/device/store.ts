@@ -153,7 +153,6 @@ export const deny = statement<{ id: string; now: number }>()((db, p) =>
   change(db, p.id, 'pending').set({ status: 'denied' }).where('expires_at', '>', p.now).returning(decided),
 );
 
-/** The account that approved a device authorization. */
 const approverOf = (db: Kysely<Tables>, id: Expression<string>) =>
   db
     .selectFrom('device_authorizations as approved')
@@ -209,7 +208,6 @@ export const denyApproved = statement<{ user_id: string; now: number }>()((db, p
     .returning(['client_name', 'device_name']),
 );
 
-/** Deletes a batch of device authorizations that expired before a moment. */
 export const sweepAuthorizations = sweepStatement()('device_authorizations', 'id', (e, p) =>
   e('expires_at', '<', p.before),
 );

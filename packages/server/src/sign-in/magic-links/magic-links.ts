@@ -206,7 +206,6 @@ async function completeSignIn(
   });
 }
 
-/** Deletes every link that was sent to an address. */
 export async function deleteMagicLinksTo(tx: Executor, emailKey: string): Promise<void> {
   await store.deleteMagicLinks(tx, { email_key: emailKey });
 }

@@ -46,7 +46,6 @@ export const countCodeAttempt = statement<{ id: string; max_attempts: number; no
       .returningAll(),
 );
 
-/** Spends every unspent link to an address. */
 const spendLinks = (db: Kysely<Tables>, emailKey: Expression<string>, now: Expression<number>) =>
   db
     .updateTable('magic_links')
@@ -74,12 +73,10 @@ export const spendLinksFor = statement<{ email_key: string; now: number }>()((db
   return spendLinks(db, db.selectFrom(address).select('address.email_key').$asScalar(), p.now);
 });
 
-/** Deletes every link that was sent to an address. */
 export const deleteMagicLinks = statement<{ email_key: string }>()((db, p) =>
   db.deleteFrom('magic_links').where('email_key', '=', p.email_key),
 );
 
-/** Deletes a batch of links that expired before a moment. */
 export const sweepMagicLinks = sweepStatement()('magic_links', 'id', (e, p) =>
   e('expires_at', '<', p.before),
 );

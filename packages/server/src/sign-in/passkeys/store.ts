@@ -95,7 +95,6 @@ export const findPasskey = statement<{ id: string }>()((db, p) =>
   db.selectFrom('passkeys').select('name').where('id', '=', p.id),
 );
 
-/** The passkeys of a user, newest first. */
 export const listPasskeys = statement<{ user_id: string }>()((db, p) =>
   db
     .selectFrom('passkeys')

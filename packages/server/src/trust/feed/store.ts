@@ -29,7 +29,6 @@ export const forgetReader = statement<{ id: string; before: number; from: number
     .where((e) => e.or([e('last_request_at', '<', p.before), e('position', '<', p.from)])),
 );
 
-/** How many named readers of a service have made a request since a moment. */
 export const countReaders = statement<{ service_id: string; since: number }>()((db, p) =>
   db
     .selectFrom('feed_readers')
@@ -117,7 +116,6 @@ export const moveReader = statement<{ id: string; position: number; settled_at: 
       .where('id', '=', p.id),
 );
 
-/** Deletes the acknowledgements of a reader up to its position. */
 export const deleteAcknowledgements = statement<{ reader_id: string; up_to: number }>()((db, p) =>
   db.deleteFrom('feed_acknowledgements').where('reader_id', '=', p.reader_id).where('seq', '<=', p.up_to),
 );

@@ -1,7 +1,6 @@
 import type { Tables } from '../../platform/database/schema.ts';
 import { named, statement } from '../../platform/database/statement.ts';
 
-/** All signing keys, newest first. */
 export const listKeys = statement()((db) =>
   db.selectFrom('signing_keys').selectAll().orderBy('sequence', 'desc'),
 );
