@@ -29,10 +29,7 @@ export interface ApiOptions {
    * credential with `precondition_failed`. For web pages, where the cookie belongs to the user who signed in last.
    */
   readonly userId?: () => string | undefined;
-  /**
-   * Allows plain http to another machine, which exposes the tokens to the network. Loopback hosts and the origin of
-   * the current page are always allowed.
-   */
+  /** Allows plain http to other machines, which exposes the tokens. Loopback and the own page always may. */
   readonly insecureHttp?: boolean;
 }
 

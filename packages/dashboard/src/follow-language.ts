@@ -24,10 +24,7 @@ function remember(wanted: Language | undefined): void {
 const preferredByBrowser = (): Language =>
   navigator.languages.map((tag) => languageOf(tag)).find((found) => found !== undefined) ?? 'en';
 
-/**
- * Shows pages in the language of a profile from now on, even after signing out. Reloads this page if it is in another one;
- * returns whether it does. Does nothing in a browser that keeps no cookies.
- */
+/** Shows pages in this language from now on, after signing out, too. True if this page reloads for that. */
 export function followLanguage(locale: string | null): boolean {
   const wanted = languageOf(locale);
   if (remembered() === wanted) return false;

@@ -1,4 +1,5 @@
 import type { Api } from '../api.ts';
+import { unlessAborted } from '../clock.ts';
 import { autofillSupported, useCredential } from './ceremony.ts';
 import type { Assertion } from './log-in.ts';
 
@@ -53,15 +54,9 @@ export function passkeyAutofill(api: Api, use: (assertion: Assertion) => Promise
 }
 
 /** A page in the background sends no requests. */
-function untilVisible(stop: AbortSignal): Promise<void> {
-  if (document.visibilityState === 'visible' || stop.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const check = () => {
-      document.removeEventListener('visibilitychange', check);
-      stop.removeEventListener('abort', check);
-      resolve();
-    };
-    document.addEventListener('visibilitychange', check);
-    stop.addEventListener('abort', check);
-  });
+async function untilVisible(stop: AbortSignal): Promise<void> {
+  if (document.visibilityState === 'visible') return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  document.addEventListener('visibilitychange', () => resolve(), { once: true });
+  await unlessAborted(promise, stop).catch(() => {});
 }

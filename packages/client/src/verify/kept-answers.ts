@@ -36,10 +36,7 @@ interface KeptOptions {
   readonly monotonic: () => number;
 }
 
-/**
- * Answers by the hash of their token, so that a memory dump reveals no tokens: for some seconds, or active tokens until they expire or
- * the feed says that they ended.
- */
+/** Answers by the hash of their token, so a dump reveals none: for seconds, or until the feed ends them. */
 export class KeptAnswers {
   readonly #options: KeptOptions;
   /** Least recently used first. */
