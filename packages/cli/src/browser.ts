@@ -17,10 +17,7 @@ const openerTimeoutMs = 3_000;
 type Opener = Pick<ReturnType<typeof spawn>, 'exitCode' | 'on'>;
 
 /** Opens a page with the program in `BROWSER`, else the system's opener, also from WSL. False on failure. */
-export const openBrowser = async (
-  { browser, programEnvironment }: Config,
-  address: string,
-): Promise<boolean> => {
+export const openBrowser = async ({ browser, programEnvironment }: Config, address: string) => {
   if (browser === undefined) {
     // The library brings its own xdg-open, which may be older than the system's.
     return (await openWithLibrary(address, {})) || openWithLibrary(address, { app: { name: 'xdg-open' } });

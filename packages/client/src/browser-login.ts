@@ -157,13 +157,7 @@ const refused = (error: string, description: string | null): LatchkeyError =>
     : new LatchkeyError('invalid_request', description ?? 'The service refused the request.');
 
 /** Repeats the request after a lost response: the service then repeats its own. @see RFC 6749 section 4.1.3 */
-function redeem(
-  api: Api,
-  clock: Clock,
-  code: string,
-  verifier: string,
-  redirectUri: string,
-): Promise<TokenSet> {
+function redeem(api: Api, clock: Clock, code: string, verifier: string, redirectUri: string) {
   const init = {
     method: 'POST',
     headers: { 'Idempotency-Key': newIdempotencyKey() },
@@ -178,6 +172,6 @@ function redeem(
   const timeoutMs = Math.min(api.timeoutMs, redeemTimeoutMs);
   return withRetries(retries, clock, undefined, async () => {
     const { body } = await api.send(operations.issueToken.path, init, timeoutMs);
-    return checkedAnswer(body, isTokenSet, 'The response contains no tokens.');
+    return checkedAnswer<TokenSet>(body, isTokenSet, 'The response contains no tokens.');
   });
 }

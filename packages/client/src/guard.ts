@@ -93,10 +93,7 @@ export function createGuard(options: GuardOptions): Guard {
     return refusalFor(caller, requirements, clock.now() / 1000) ?? caller;
   };
 
-  const unlessUnavailable = async <T>(
-    request: GuardedRequest,
-    respond: () => Promise<T>,
-  ): Promise<T | Response> => {
+  const unlessUnavailable = async <T>(request: GuardedRequest, respond: () => Promise<T>) => {
     try {
       return await respond();
     } catch (error) {

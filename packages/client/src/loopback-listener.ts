@@ -76,11 +76,7 @@ export const startListening = (server: Server, options: ListenOptions): Promise<
   });
 
 /** The parameters of a form that was posted to the right place, or the status of a refusal. */
-async function readAnswer(
-  request: IncomingMessage,
-  authority: string,
-  path: string,
-): Promise<URLSearchParams | number> {
+async function readAnswer(request: IncomingMessage, authority: string, path: string) {
   const hosts = request.rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host');
   if (hosts.length !== 1 || request.headers.host !== authority) return 400;
   if (request.url !== path) return 404;
@@ -126,12 +122,8 @@ function refuse(response: ServerResponse, status: number): void {
   response.end('This is not the answer that the program is waiting for.\n');
 }
 
-function sendPage(
-  response: ServerResponse,
-  outcome: LandingOutcome,
-  acceptLanguage: string | undefined,
-): Promise<void> {
-  return new Promise((resolve) => {
+function sendPage(response: ServerResponse, outcome: LandingOutcome, acceptLanguage: string | undefined) {
+  return new Promise<void>((resolve) => {
     // Whether the browser still listens does not matter.
     response.once('close', resolve);
     response.writeHead(200, {

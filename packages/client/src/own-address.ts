@@ -34,11 +34,7 @@ function webAddress(address: unknown): URL | undefined {
   return isWeb && url.username + url.password === '' ? url : undefined;
 }
 
-function wrongAddress(
-  server: string,
-  address: string,
-  advice = "Sign in only at a server's own address.",
-): LatchkeyError {
+function wrongAddress(server: string, address: string, advice = "Sign in only at a server's own address.") {
   // What cannot be an address is not repeated.
   const named = originOf(address);
   const shown = named ?? webAddress(address)?.href ?? 'another one';

@@ -1,5 +1,4 @@
 import type { Api } from './api.ts';
-import type { StoredLogin } from './credentials.ts';
 import { hasCode, LatchkeyError } from './errors.ts';
 
 /** The limits of the service. What is longer would leave no room for other logins. */
@@ -11,11 +10,7 @@ const maxAddressLength = 254;
  * @throws {LatchkeyError} `not_latchkey` for a response that no service sends; any other error of the request
  * @internal
  */
-export async function userOf(
-  api: Api,
-  accessToken: string,
-  signal?: AbortSignal,
-): Promise<StoredLogin['user']> {
+export async function userOf(api: Api, accessToken: string, signal?: AbortSignal) {
   try {
     const profile = await api.call('getProfile', { accessToken, signal });
     const { id, email = '' } = Object(profile) as { readonly id?: unknown; readonly email?: unknown };

@@ -211,11 +211,7 @@ async function replaceFile(file: string, text: string): Promise<void> {
   }
 }
 
-async function withFile<T>(
-  path: string,
-  flags: string | number,
-  work: (handle: FileHandle) => Promise<T>,
-): Promise<T> {
+async function withFile<T>(path: string, flags: string | number, work: (handle: FileHandle) => Promise<T>) {
   const handle = await open(path, flags, fileMode);
   try {
     return await work(handle);

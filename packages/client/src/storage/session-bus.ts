@@ -55,11 +55,7 @@ const maxLineLength = 1024;
  * Runs the work with a connection to the bus, which is closed at the end, and after the time limit in any case.
  * @throws {KeychainAbsent}; {BusError}; an error if the bus, or a program on it, does not respond in time
  */
-export async function withSessionBus<T>(
-  where: SessionBus,
-  ms: number,
-  work: (call: BusCall) => Promise<T>,
-): Promise<T> {
+export async function withSessionBus<T>(where: SessionBus, ms: number, work: (call: BusCall) => Promise<T>) {
   const opened: Socket[] = [];
   const done = connectFirst(socketsOf(where), opened).then(openConnection).then(work);
   try {
