@@ -6,8 +6,8 @@ import { operations } from './operations.ts';
 import { readMetadata, requireOwnIssuer } from './own-address.ts';
 import { authorizationOf } from './service-key.ts';
 import type { Fetch } from './transport.ts';
-import { Feed } from './verify/feed-reader.ts';
-import { isUntouched, KeptAnswers, type Question } from './verify/kept-answers.ts';
+import { openFeed } from './verify/feed-reader.ts';
+import { isUntouched, keepAnswers, type Question } from './verify/kept-answers.ts';
 import { hashOf } from './verify/token-hash.ts';
 
 export interface VerifierOptions {
@@ -104,9 +104,9 @@ export function createVerifier(options: VerifierOptions): Verifier {
     throw new RangeError(`cacheSeconds must be 0-${maxCacheSeconds}.`);
   const authorization = authorizationOf(serviceKey);
   const api = createApi({ server, timeoutMs, insecureHttp, ...(fetch ? { fetch } : {}) });
-  const kept = new KeptAnswers({ maxEntries, clock, monotonic });
+  const kept = keepAnswers({ maxEntries, clock, monotonic });
   const feed = options.feed
-    ? new Feed({ api, authorization, timeoutMs, clock, monotonic, kept, onError: onFeedError })
+    ? openFeed({ api, authorization, timeoutMs, clock, monotonic, kept, onError: onFeedError })
     : undefined;
   const pending = new Map<string, Pending>();
   let asked = 0;
@@ -115,8 +115,8 @@ export function createVerifier(options: VerifierOptions): Verifier {
   let isIssuerConfirmed = false;
 
   /** Whether results are cached for some seconds: with a feed only if the service may not read it. */
-  const isTimed = () => feed === undefined || feed.state === 'refused';
-  const isFresh = () => feed?.isFresh ?? false;
+  const isTimed = () => feed === undefined || feed.state() === 'refused';
+  const isFresh = () => feed?.isFresh() ?? false;
 
   /** Whether a later caller may have the answer of a question that is under way: not if a kept one would be too old by now. */
   const isShareable = (question: Question): boolean =>
@@ -124,7 +124,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
 
   const ask = (token: string, key: string): Pending => {
     asked++;
-    const question = kept.ask(feed?.state === 'following');
+    const question = kept.ask(feed?.state() === 'following');
     const run = async () => {
       let answer: Verification | undefined;
       try {
@@ -165,9 +165,9 @@ export function createVerifier(options: VerifierOptions): Verifier {
     metrics: () => ({
       asked,
       reused,
-      feed: feed?.state ?? 'off',
-      feedAgeMs: feed?.state === 'following' ? feed.ageMs : undefined,
-      ...kept.counts,
+      feed: feed?.state() ?? 'off',
+      feedAgeMs: feed?.state() === 'following' ? feed.ageMs() : undefined,
+      ...kept.counts(),
     }),
     close: () => feed?.close(),
   };

@@ -40,61 +40,92 @@ interface FeedOptions {
  * Reads the feed of the service while the verifier is in use. `following` after the first answer, so that from then on no
  * event is missed; `refused` if the service key lacks the right, or the service has no feed.
  */
-export class Feed {
-  readonly #options: FeedOptions;
+export function openFeed({ api, authorization, timeoutMs, clock, monotonic, kept, onError }: FeedOptions) {
   /** Each process reads for itself. */
-  #reader = crypto.randomUUID();
-  #state: 'starting' | 'following' | 'refused' = 'starting';
-  #acknowledged: string[] = [];
-  #unreadable: string[] = [];
+  let reader = crypto.randomUUID();
+  let state: 'starting' | 'following' | 'refused' = 'starting';
+  let acknowledged: string[] = [];
+  let unreadable: string[] = [];
   /** Every event committed before these moments has been applied, by the monotonic and by the machine's clock. */
-  #completeUntil = { monotonic: Number.NEGATIVE_INFINITY, clock: Number.NEGATIVE_INFINITY };
-  #usedAt = 0;
-  #isReading = false;
-  readonly #closed = new AbortController();
-
-  constructor(options: FeedOptions) {
-    this.#options = options;
-  }
-
-  get state(): 'starting' | 'following' | 'refused' {
-    return this.#state;
-  }
+  let completeUntil = never;
+  let usedAt = 0;
+  let isReading = false;
+  const closed = new AbortController();
+  const { signal } = closed;
 
   /** How stale the kept answers may be: the time since the last moment up to which every event is known. */
-  get ageMs(): number {
-    const { clock, monotonic } = this.#options;
+  const ageMs = (): number =>
     // The monotonic clock may stop while the machine sleeps, and the other one may be set back.
-    return Math.max(monotonic() - this.#completeUntil.monotonic, clock.now() - this.#completeUntil.clock);
-  }
+    Math.max(monotonic() - completeUntil.monotonic, clock.now() - completeUntil.clock);
 
-  get isFresh(): boolean {
-    return this.#state === 'following' && this.ageMs <= maxFeedAgeMs;
-  }
+  const interrupt = (): void => {
+    completeUntil = never;
+    kept.dropAll();
+  };
 
-  /** Reads the feed from now on, if it is not being read already. */
-  use(): void {
-    this.#usedAt = this.#options.monotonic();
-    if (this.#isReading || this.#closed.signal.aborted) return;
-    this.#isReading = true;
-    void this.#read().finally(() => {
-      this.#isReading = false;
-    });
-  }
+  const beginAnew = (): void => {
+    interrupt();
+    state = 'starting';
+    reader = crypto.randomUUID();
+    [acknowledged, unreadable] = [[], []];
+  };
 
-  close(): void {
-    this.#closed.abort();
-    this.#beginAnew();
-  }
+  const apply = (jti: string, token: unknown): void => {
+    const event = readEvent(token);
+    if (event) kept.apply(event);
+    // It could concern any cached answer.
+    else kept.dropAll();
+    (event ? acknowledged : unreadable).push(jti);
+  };
 
-  async #read(): Promise<void> {
-    const { clock, monotonic, onError } = this.#options;
-    const { signal } = this.#closed;
+  /** Returns how many events came. */
+  const readOnce = async (): Promise<number> => {
+    if (state === 'following' && ageMs() > maxGapMs) beginAnew();
+    const sent = { monotonic: monotonic(), clock: clock.now() };
+    const request = {
+      reader,
+      maxEvents,
+      // Until the first answer nothing is kept.
+      returnImmediately: state !== 'following',
+      ack: acknowledged,
+      setErrs: Object.fromEntries(unreadable.map((jti) => [jti, { err: 'invalid_request' }])),
+    };
+    const init = {
+      method: 'POST',
+      headers: { Authorization: authorization, 'Content-Type': 'application/json' },
+      body: JSON.stringify(request),
+      signal,
+    };
+    const { body } = await api.send(operations.readFeed.path, init, timeoutMs + maxServerWaitMs);
+    const answer = checkedAnswer<ReadAnswer>(body, isFeedAnswer, 'The answer of the feed is incomplete.');
+    // Nothing is known of a moment that had not come when the answer was sent.
+    const after = Math.min(answer.after, monotonic() - sent.monotonic);
+    if (signal.aborted) throw aborted(signal);
+    if (answer.begun || state !== 'following') interrupt();
+    [acknowledged, unreadable] = [[], []];
+    for (const [jti, token] of Object.entries(answer.sets)) apply(jti, token);
+    completeUntil = { monotonic: sent.monotonic + after, clock: sent.clock + after };
+    state = 'following';
+    return Object.keys(answer.sets).length;
+  };
+
+  const pauseAfter = ({ code, retryAfterSeconds = 0 }: LatchkeyError, failures: number): number => {
+    if (code === 'gone') beginAnew();
+    if (code === 'unauthorized_client' || code === 'not_found') {
+      interrupt();
+      state = 'refused';
+      return refusedPauseMs;
+    }
+    const pause = Math.min(minPauseMs * 2 ** failures, maxPauseMs);
+    return Math.max(pause, Math.min(retryAfterSeconds * 1000, maxRetryAfterMs));
+  };
+
+  const read = async (): Promise<void> => {
     const pause = (ms: number) => clock.sleep(Math.max(ms, 0), signal).catch(() => undefined);
-    for (let failures = 0; !signal.aborted && monotonic() - this.#usedAt < idleMs; ) {
+    for (let failures = 0; !signal.aborted && monotonic() - usedAt < idleMs; ) {
       try {
         const startedAt = monotonic();
-        const events = await this.#readOnce(signal);
+        const events = await readOnce();
         failures = 0;
         // A service may be set not to wait.
         if (events === 0) await pause(minPauseMs - (monotonic() - startedAt));
@@ -104,82 +135,32 @@ export class Feed {
         // The requests throw nothing else.
         const failure = error as LatchkeyError;
         onError(failure);
-        await pause(this.#pauseAfter(failure, failures));
+        await pause(pauseAfter(failure, failures));
       }
     }
-  }
+  };
 
-  /** Returns how many events came. */
-  async #readOnce(signal: AbortSignal): Promise<number> {
-    const { api, authorization, clock, monotonic, timeoutMs } = this.#options;
-    if (this.#state === 'following' && this.ageMs > maxGapMs) this.#beginAnew();
-    const sent = { monotonic: monotonic(), clock: clock.now() };
-    const [ack, unreadable] = [this.#acknowledged, this.#unreadable];
-    const request = {
-      reader: this.#reader,
-      maxEvents,
-      // Until the first answer nothing is kept.
-      returnImmediately: this.#state !== 'following',
-      ack,
-      setErrs: Object.fromEntries(unreadable.map((jti) => [jti, { err: 'invalid_request' }])),
-    };
-    const { body } = await api.send(
-      operations.readFeed.path,
-      {
-        method: 'POST',
-        headers: { Authorization: authorization, 'Content-Type': 'application/json' },
-        body: JSON.stringify(request),
-        signal,
-      },
-      timeoutMs + maxServerWaitMs,
-    );
-    const answer = checkedAnswer<ReadAnswer>(body, isFeedAnswer, 'The answer of the feed is incomplete.');
-    // Nothing is known of a moment that had not come when the answer was sent.
-    const after = Math.min(answer.after, monotonic() - sent.monotonic);
-    if (signal.aborted) throw aborted(signal);
-    if (answer.begun || this.#state !== 'following') this.#interrupt();
-    [this.#acknowledged, this.#unreadable] = [[], []];
-    for (const [jti, token] of Object.entries(answer.sets)) this.#apply(jti, token);
-    this.#completeUntil = {
-      monotonic: sent.monotonic + after,
-      clock: sent.clock + after,
-    };
-    this.#state = 'following';
-    return Object.keys(answer.sets).length;
-  }
-
-  #apply(jti: string, token: unknown): void {
-    const { kept } = this.#options;
-    const event = readEvent(token);
-    if (event) kept.apply(event);
-    // It could concern any cached answer.
-    else kept.dropAll();
-    (event ? this.#acknowledged : this.#unreadable).push(jti);
-  }
-
-  #interrupt(): void {
-    this.#completeUntil = { monotonic: Number.NEGATIVE_INFINITY, clock: Number.NEGATIVE_INFINITY };
-    this.#options.kept.dropAll();
-  }
-
-  #beginAnew(): void {
-    this.#interrupt();
-    this.#state = 'starting';
-    this.#reader = crypto.randomUUID();
-    [this.#acknowledged, this.#unreadable] = [[], []];
-  }
-
-  #pauseAfter({ code, retryAfterSeconds = 0 }: LatchkeyError, failures: number): number {
-    if (code === 'gone') this.#beginAnew();
-    if (code === 'unauthorized_client' || code === 'not_found') {
-      this.#interrupt();
-      this.#state = 'refused';
-      return refusedPauseMs;
-    }
-    const pause = Math.min(minPauseMs * 2 ** failures, maxPauseMs);
-    return Math.max(pause, Math.min(retryAfterSeconds * 1000, maxRetryAfterMs));
-  }
+  return {
+    ageMs,
+    state: () => state,
+    isFresh: (): boolean => state === 'following' && ageMs() <= maxFeedAgeMs,
+    /** Reads the feed from now on, if it is not being read already. */
+    use(): void {
+      usedAt = monotonic();
+      if (isReading || signal.aborted) return;
+      isReading = true;
+      void read().finally(() => {
+        isReading = false;
+      });
+    },
+    close(): void {
+      closed.abort();
+      beginAnew();
+    },
+  };
 }
+
+const never = { monotonic: Number.NEGATIVE_INFINITY, clock: Number.NEGATIVE_INFINITY };
 
 /** A set that is no text counts as one that cannot be read: it must not keep the others from being read. */
 interface ReadAnswer extends Pick<FeedAnswer, 'after' | 'begun'> {

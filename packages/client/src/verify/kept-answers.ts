@@ -36,99 +36,87 @@ interface KeptOptions {
   readonly monotonic: () => number;
 }
 
+export type KeptAnswers = ReturnType<typeof keepAnswers>;
+
 /** Answers by the hash of their token, so a dump reveals none: for seconds, or until the feed ends them. */
-export class KeptAnswers {
-  readonly #options: KeptOptions;
+export function keepAnswers({ maxEntries, clock, monotonic }: KeptOptions) {
   /** Least recently used first. */
-  readonly #answers = new Map<string, KeptAnswer>();
-  readonly #byUser = new Map<string, Set<string>>();
-  readonly #questions = new Set<Question>();
-  #kept = 0;
-  #dropped = 0;
+  const answers = new Map<string, KeptAnswer>();
+  const byUser = new Map<string, Set<string>>();
+  const questions = new Set<Question>();
+  let kept = 0;
+  let dropped = 0;
 
-  constructor(options: KeptOptions) {
-    this.#options = options;
-  }
-
-  /** How many answers were kept so far, and how many of them were dropped because of the feed. */
-  get counts(): { readonly kept: number; readonly dropped: number; readonly size: number } {
-    return { kept: this.#kept, dropped: this.#dropped, size: this.#answers.size };
-  }
-
-  get(key: string): Verification | undefined {
-    const { clock, monotonic } = this.#options;
-    const kept = this.#answers.get(key);
-    if (!kept) return undefined;
-    const now = clock.now();
-    if (now < kept.from || now >= kept.until || monotonic() >= kept.monotonicUntil) {
-      this.#remove(key, kept);
-      return undefined;
-    }
-    this.#answers.delete(key);
-    this.#answers.set(key, kept);
-    return kept.answer;
-  }
-
-  /** Call it before introspecting a token. */
-  ask(isFollowed: boolean): Question {
-    const { clock, monotonic } = this.#options;
-    const askedAt = { clock: clock.now(), monotonic: monotonic() };
-    const question = { askedAt, touchedUsers: new Set<string>(), hasGap: false, isFollowed };
-    this.#questions.add(question);
-    return question;
-  }
-
-  ageMs({ askedAt }: Question): number {
-    const { clock, monotonic } = this.#options;
-    return Math.max(monotonic() - askedAt.monotonic, clock.now() - askedAt.clock);
-  }
-
-  /** Keeps the answer for `seconds`; without them until the feed ends it, if its user is unchanged. */
-  settle(question: Question, key: string, answer: Verification | undefined, seconds?: number): void {
-    this.#questions.delete(question);
-    const earlier = this.#answers.get(key);
-    if (answer && earlier) this.#remove(key, earlier);
-    if (!answer || (seconds === undefined && !isFollowed(question, answer))) return;
-    const { clock, monotonic } = question.askedAt;
-    const left = answer.active ? answer.exp * 1000 - clock : Number.POSITIVE_INFINITY;
-    const lasts = Math.min(left, seconds === undefined ? maxAgeMs : seconds * 1000);
-    if (lasts <= 0) return;
-    const from = seconds === undefined ? Number.NEGATIVE_INFINITY : clock;
-    this.#answers.set(key, { answer, from, until: clock + lasts, monotonicUntil: monotonic + lasts });
-    if (answer.active) this.#byUser.set(answer.sub, (this.#byUser.get(answer.sub) ?? new Set()).add(key));
-    if (seconds === undefined) this.#kept++;
-    const isFull = this.#answers.size > this.#options.maxEntries;
-    const oldest = isFull ? this.#answers.entries().next().value : undefined;
-    if (oldest) this.#remove(...oldest);
-  }
-
-  apply({ user, endedSession, isAboutUser }: FeedEvent): void {
-    for (const { touchedUsers } of this.#questions) touchedUsers.add(user);
-    for (const key of [...(this.#byUser.get(user) ?? [])]) {
-      const kept = this.#answers.get(key)!;
-      const { sid, within = [] } = kept.answer as ActiveToken;
-      const hasEnded = endedSession !== undefined && (sid === endedSession || within.includes(endedSession));
-      if (!isAboutUser && !hasEnded) continue;
-      this.#remove(key, kept);
-      this.#dropped++;
-    }
-  }
-
-  /** Drops everything, because events may have been missed. */
-  dropAll(): void {
-    for (const question of this.#questions) question.hasGap = true;
-    this.#dropped += this.#answers.size;
-    this.#answers.clear();
-    this.#byUser.clear();
-  }
-
-  #remove(key: string, { answer }: KeptAnswer): void {
-    this.#answers.delete(key);
+  const remove = (key: string, { answer }: KeptAnswer): void => {
+    answers.delete(key);
     if (!answer.active) return;
-    const keys = this.#byUser.get(answer.sub);
+    const keys = byUser.get(answer.sub);
     keys?.delete(key);
-    if (keys?.size === 0) this.#byUser.delete(answer.sub);
-  }
+    if (keys?.size === 0) byUser.delete(answer.sub);
+  };
+
+  return {
+    /** How many answers were kept so far, and how many of them were dropped because of the feed. */
+    counts: () => ({ kept, dropped, size: answers.size }),
+    get(key: string): Verification | undefined {
+      const found = answers.get(key);
+      if (!found) return undefined;
+      const now = clock.now();
+      if (now < found.from || now >= found.until || monotonic() >= found.monotonicUntil) {
+        remove(key, found);
+        return undefined;
+      }
+      answers.delete(key);
+      answers.set(key, found);
+      return found.answer;
+    },
+    /** Call it before introspecting a token. */
+    ask(isFollowed: boolean): Question {
+      const askedAt = { clock: clock.now(), monotonic: monotonic() };
+      const question = { askedAt, touchedUsers: new Set<string>(), hasGap: false, isFollowed };
+      questions.add(question);
+      return question;
+    },
+    ageMs: ({ askedAt }: Question): number =>
+      Math.max(monotonic() - askedAt.monotonic, clock.now() - askedAt.clock),
+    /** Keeps the answer for `seconds`; without them until the feed ends it, if its user is unchanged. */
+    settle(question: Question, key: string, answer: Verification | undefined, seconds?: number): void {
+      questions.delete(question);
+      const earlier = answers.get(key);
+      if (answer && earlier) remove(key, earlier);
+      if (!answer || (seconds === undefined && !isFollowed(question, answer))) return;
+      const { askedAt } = question;
+      const left = answer.active ? answer.exp * 1000 - askedAt.clock : Number.POSITIVE_INFINITY;
+      const lasts = Math.min(left, seconds === undefined ? maxAgeMs : seconds * 1000);
+      if (lasts <= 0) return;
+      const from = seconds === undefined ? Number.NEGATIVE_INFINITY : askedAt.clock;
+      const [until, monotonicUntil] = [askedAt.clock + lasts, askedAt.monotonic + lasts];
+      answers.set(key, { answer, from, until, monotonicUntil });
+      if (answer.active) byUser.set(answer.sub, (byUser.get(answer.sub) ?? new Set()).add(key));
+      if (seconds === undefined) kept++;
+      const oldest = answers.size > maxEntries ? answers.entries().next().value : undefined;
+      if (oldest) remove(...oldest);
+    },
+    apply({ user, endedSession, isAboutUser }: FeedEvent): void {
+      for (const { touchedUsers } of questions) touchedUsers.add(user);
+      for (const key of [...(byUser.get(user) ?? [])]) {
+        const found = answers.get(key)!;
+        const { sid, within = [] } = found.answer as ActiveToken;
+        const hasEnded =
+          endedSession !== undefined && (sid === endedSession || within.includes(endedSession));
+        if (!isAboutUser && !hasEnded) continue;
+        remove(key, found);
+        dropped++;
+      }
+    },
+    /** Drops everything, because events may have been missed. */
+    dropAll(): void {
+      for (const question of questions) question.hasGap = true;
+      dropped += answers.size;
+      answers.clear();
+      byUser.clear();
+    },
+  };
 }
 
 /** Whether no event that ends the answer can have been missed, and none came. Tokens that services have for themselves have no session, so the feed reports no ends of them. */
