@@ -4,14 +4,8 @@ import { browserName } from './browser-name.ts';
 import type { Session } from './sessions.ts';
 
 /** The browser and its system, or the names that the program and the device gave themselves. */
-export function sessionName({
-  kind,
-  user_agent,
-  client_name,
-  device_name,
-  scope,
-  within,
-}: Omit<Session, 'current'>): string {
+export function sessionName(session: Omit<Session, 'current'>): string {
+  const { kind, user_agent, client_name, device_name, scope, within } = session;
   if (kind === 'browser') return browserName(user_agent ?? '') ?? kind;
   if (kind === 'app') return `application ${client_name ?? ''}`;
   if (kind !== 'run') {
