@@ -5,9 +5,11 @@ import type { Page } from 'playwright-core';
 import { commandLineRequest, requestOf, verifier } from '#support/authorize.ts';
 import { newPage } from '#support/browser.ts';
 import {
+  alerted,
   button,
   changesBy,
   confirmed,
+  giveSession,
   headed,
   newAddress,
   phone,
@@ -207,19 +209,30 @@ test('the account page names the session of a registered application as the admi
   await page.locator('#events > li', { hasText: 'Ended session: Whiteboard' }).first().waitFor();
 });
 
-test('an application that sends people to sign out gets them back after they confirmed, and not before', async () => {
+test('an application that sends people to sign out gets them back after they confirmed, and not before; the page signs out only whom it names, and says so', async () => {
   const email = newAddress();
   const page = await signedInPage(email);
   const changes = changesBy(page.context());
   const redirect = `${program.redirectUri}/bye`;
-  const query = new URLSearchParams({
-    client_id: application,
-    post_logout_redirect_uri: redirect,
-    state: 's',
-  });
-  await page.goto(`${service.url}/api/v1/auth/end_session?${query}`);
-  await headed(page, 'Sign out of Latchkey?');
-  await page.getByText(`Signed in as ${email}`).waitFor();
+  const query = { client_id: application, post_logout_redirect_uri: redirect, state: 's' };
+  const path = `/api/v1/auth/end_session?${new URLSearchParams(query)}`;
+  const ask = async () => {
+    await page.goto(`${service.url}${path}`);
+    await headed(page, 'Sign out of Latchkey?');
+    await page.getByText(`Signed in as ${email}`).waitFor();
+    // Without an identity token, the application's own session stays.
+    await page.getByText("You'll be signed out in this browser.", { exact: true }).waitFor();
+  };
+  await ask();
+  const other = newAddress();
+  await giveSession(page, service.url, other);
+  await button(page, 'Sign out').and(page.locator('[aria-disabled=false]')).click();
+  await alerted(page, 'this browser is now signed in to a different account');
+  await page.reload();
+  await page.getByText(`Signed in as ${other}`).waitFor();
+  await giveSession(page, service.url, email);
+  changes.length = 0;
+  await ask();
   await pressedEarly(page, 'Sign out');
   expect(changes).toEqual([]);
   // After an early click, the second of two is meant.
@@ -231,7 +244,9 @@ test('an application that sends people to sign out gets them back after they con
   await page.waitForURL(`${redirect}?state=s`);
   await page.goto(`${service.url}/account`);
   await page.waitForURL(/\/login/);
-  // Nobody is signed in, and no application asked: there is nothing to confirm.
-  await page.goto(`${service.url}/sign-out`);
+  // Nobody is signed in, and no identity token names a session: there is nothing to confirm.
+  await page.goto(`${service.url}${path}`);
   await headed(page, "You're signed out");
+  await page.getByRole('link', { name: 'Continue' }).click();
+  await page.waitForURL(`${redirect}?state=s`);
 });

@@ -61,7 +61,14 @@ export type SignedOut = z.infer<typeof signedOut>;
 /** What the HTML of the page for signing out says about the request: `refused` is for one that ends nothing. */
 export type SignOutPage =
   | { readonly outcome: 'refused'; readonly message: string }
-  | { readonly outcome: 'valid'; readonly parameters: SignOutParameters };
+  | {
+      readonly outcome: 'valid';
+      readonly parameters: SignOutParameters;
+      /** Whose identity token the application sent. */
+      readonly userId?: string | undefined;
+      /** Where to go afterwards. */
+      readonly redirect: string | null;
+    };
 
 const userinfoEndpoint = {
   summary: 'Returns what an application may know about its user',

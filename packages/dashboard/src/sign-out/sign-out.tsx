@@ -4,22 +4,25 @@ import { call, getSignedInUser } from '../api.ts';
 import { explain } from '../error-messages.ts';
 import { home } from '../next.ts';
 import { pageData } from '../page-data.ts';
+import { pageUser, setPageUser } from '../page-user.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState, leaveTo } from '../ui/busy.ts';
 import { Button, ErrorMessage, Heading } from '../ui/elements.tsx';
 import { Form } from '../ui/form.tsx';
 import { approvedIcon } from '../ui/icons.ts';
-import { mount, Outcome, Unanswerable } from '../ui/page.tsx';
+import { LoadingPage, mount, Outcome, Unanswerable, UnavailablePage } from '../ui/page.tsx';
 import { ReviewedButton } from '../ui/reviewed-button.tsx';
 
+type ValidPage = Extract<SignOutPage, { outcome: 'valid' }>;
+
 const page = pageData<SignOutPage>();
-/** No application sent the person here. */
-const isOpenedDirectly = page.outcome === 'valid' && Object.keys(page.parameters).length === 0;
-const isDone = signal(false);
-/** Who is signed in, as far as it is known. */
-const email = signal<string | undefined>(undefined);
+const step = signal<'loading' | 'unavailable' | 'question' | 'done'>('loading');
 const busy = busyState();
 const { error } = busy;
+
+/** The service ends it only for its own user, or if no one is signed in. */
+const endsApplication = (userId: string | undefined): boolean =>
+  userId !== undefined && (pageUser()?.id ?? userId) === userId;
 
 const signOut = (parameters: SignOutParameters) =>
   busy.run(async () => {
@@ -27,18 +30,18 @@ const signOut = (parameters: SignOutParameters) =>
     if (!result.ok) return explain(result.problem);
     const { redirect } = result.value;
     if (redirect === null) {
-      isDone.value = true;
+      step.value = 'done';
       return undefined;
     }
     return leaveTo(redirect);
   });
 
-const Question = ({ parameters }: { parameters: SignOutParameters }) => (
+const Question = ({ parameters, userId }: ValidPage) => (
   <>
     <Heading key="question">{fill(texts.signOut.question)}</Heading>
-    <p>{isOpenedDirectly ? texts.signOut.fromHere : texts.signOut.text}</p>
-    {email.value === undefined ? null : (
-      <p class="quiet">{fillParts(texts.common.signedInAs, { email: <bdi>{email.value}</bdi> })}</p>
+    <p>{endsApplication(userId) ? texts.signOut.text : texts.signOut.fromHere}</p>
+    {pageUser() === undefined ? null : (
+      <p class="quiet">{fillParts(texts.common.signedInAs, { email: <bdi>{pageUser()?.email}</bdi> })}</p>
     )}
     <ErrorMessage text={error.value} />
     <Form onSubmit={() => signOut(parameters)}>
@@ -54,22 +57,51 @@ const Question = ({ parameters }: { parameters: SignOutParameters }) => (
   </>
 );
 
-const Done = () => (
+const Done = ({ redirect }: ValidPage) => (
   <Outcome tone="success" icon={approvedIcon} heading={texts.common.signedOut} takesFocus>
-    <p>{texts.signOut.doneText}</p>
-    <p>
-      <a href="/login">{texts.common.signIn}</a>
-    </p>
+    {redirect === null ? (
+      <>
+        <p>{texts.signOut.doneText}</p>
+        <p>
+          <a href="/login">{texts.common.signIn}</a>
+        </p>
+      </>
+    ) : (
+      <a class="button wide-button" href={redirect}>
+        {texts.common.continue}
+      </a>
+    )}
   </Outcome>
 );
 
-mount(() => {
+function CurrentStep() {
   if (page.outcome === 'refused')
     return <Unanswerable text={fill(texts.signOut.refusedText)} message={page.message} />;
-  return isDone.value ? <Done /> : <Question parameters={page.parameters} />;
-});
+  switch (step.value) {
+    case 'loading':
+      return <LoadingPage heading={texts.common.signOut} entries={1} />;
+    case 'unavailable':
+      return <UnavailablePage heading={texts.common.signOut} error={error.value} onRetry={start} />;
+    case 'question':
+      return <Question {...page} />;
+    case 'done':
+      return <Done {...page} />;
+  }
+}
 
-void getSignedInUser().then((me) => {
-  if (me.ok) email.value = me.value.email;
-  else if (isOpenedDirectly && me.problem.code === 'invalid_token') isDone.value = true;
-});
+/** Asks once it is known who is signed in: whom the page does not name, it does not sign out. */
+async function start(): Promise<void> {
+  step.value = 'loading';
+  const me = await getSignedInUser();
+  if (me.ok) setPageUser(me.value);
+  else if (me.problem.code !== 'invalid_token') {
+    error.value = explain(me.problem);
+    step.value = 'unavailable';
+    return;
+  }
+  const hasNothingToEnd = !me.ok && page.outcome === 'valid' && page.userId === undefined;
+  step.value = hasNothingToEnd ? 'done' : 'question';
+}
+
+mount(CurrentStep, () => page.outcome === 'valid' && step.value === 'loading');
+if (page.outcome === 'valid') void start();

@@ -312,13 +312,16 @@ onBothDatabases('OpenID Connect', (open) => {
     const { id: client_id } = await newClient({ signOutRedirectUris: [href] });
     const good = { client_id, post_logout_redirect_uri: href, state: 'a&b</script>' };
     const empty = { id_token_hint: '', client_id: '', post_logout_redirect_uri: '', state: '' };
-    for (const [sent, parameters] of [
-      [good, good],
-      [empty, {}],
-      [{}, {}],
+    const { id_token: id_token_hint = '' } = await openid('openid');
+    const redirect = `${href}&state=a%26b%3C%2Fscript%3E`;
+    for (const [sent, said] of [
+      [good, { parameters: good, redirect }],
+      [{ id_token_hint }, { parameters: { id_token_hint }, userId: (await me()).id, redirect: null }],
+      [empty, { parameters: {}, redirect: null }],
+      [{}, { parameters: {}, redirect: null }],
     ] as const)
       for (const page of await pagesFor(sent))
-        expect(page).toEqual([200, null, { outcome: 'valid', parameters }]);
+        expect(page).toEqual([200, null, { outcome: 'valid', ...said }]);
     expect(await isActive(tokens.access_token)).toBe(true);
   });
 

@@ -70,8 +70,9 @@ export function signOutPage(routes: Routes, ctx: Context, keys: SigningKeys): vo
   routes.get(signOutPath, async ({ request }) => {
     try {
       const parameters = check(signOutParameters, withoutEmpty(readQuery(request.url)), 'parameters');
-      await checkSignOut(ctx, keys, parameters);
-      return pageFor(request, { status: 200, data: { outcome: 'valid', parameters } });
+      const { hint, redirect } = await checkSignOut(ctx, keys, parameters);
+      const data = { outcome: 'valid', parameters, userId: hint?.userId, redirect } as const;
+      return pageFor(request, { status: 200, data });
     } catch (error) {
       if (!(error instanceof AuthError) || error.code !== 'invalid_request') throw error;
       return pageFor(request, { status: 400, data: { outcome: 'refused', message: error.message } });
