@@ -5,8 +5,11 @@ export const sessionsPath = `${home}#sessions`;
 
 export const securityPath = `${home}#security`;
 
-/** Room for an authorization request with a `state` and a redirect URI of maximum length. */
-const maxNextLength = 10_240;
+/** Longer than any request that the service accepts. */
+const maxNextLength = 16_384;
+
+/** Short enough for the service and proxies, beside all other headers. */
+const maxQueryLength = 4_096;
 
 /**
  * The page to continue to after signing in: `wanted` if it is a path on this origin, otherwise the account page.
@@ -21,11 +24,20 @@ export function safeNext(wanted: string | null | undefined, origin: string): str
   return url.pathname + url.search + url.hash;
 }
 
-export const loginPath = (next: string): string => `/login?${new URLSearchParams({ next })}`;
+/** A long query is a fragment, which the browser keeps to itself: escaped once more, an authorization request can be too long to send. */
+function signInPath(query: Readonly<Record<string, string>>): string {
+  const text = `${new URLSearchParams(query)}`;
+  return `/login${text.length > maxQueryLength ? '#' : '?'}${text}`;
+}
+
+export const loginPath = (next: string): string => signInPath({ next });
 
 /** Like `loginPath`, but shows the sign-in form even to someone who is already signed in. */
-export const switchAccountPath = (next: string): string =>
-  `/login?${new URLSearchParams({ next, prompt: 'login' })}`;
+export const switchAccountPath = (next: string): string => signInPath({ next, prompt: 'login' });
+
+/** The query of the sign-in page, however it was sent. */
+export const signInQuery = ({ search, hash }: Pick<URL, 'search' | 'hash'>): URLSearchParams =>
+  new URLSearchParams(search || hash.slice(1));
 
 /** Whether `switchAccountPath` led to the sign-in page. @see OpenID Connect Core 1.0 section 3.1.2.1 */
 export const isSwitchingAccount = (query: URLSearchParams): boolean => query.get('prompt') === 'login';

@@ -8,7 +8,7 @@ import { useEffect } from 'preact/hooks';
 import { api, byCookie, getSignedInUser, requestMagicLink, requiringCookies } from '../api.ts';
 import { EmailCodeForm } from '../email-code-form.tsx';
 import { emailErrors, explain, passkeySignInErrors } from '../error-messages.ts';
-import { isSwitchingAccount, safeNext } from '../next.ts';
+import { isSwitchingAccount, safeNext, signInQuery } from '../next.ts';
 import {
   forgetPendingSignIn,
   onLinkUsed,
@@ -35,7 +35,7 @@ type Step =
   | { at: 'sent'; email: string; request: string; until: number }
   | { at: 'signedIn'; as: string; inAnotherTab: boolean };
 
-const query = new URLSearchParams(location.search);
+const query = signInQuery(location);
 /** A sign-in this tab was waiting for before a reload. Its code can still be entered. */
 const pending = recallPendingSignIn(Date.now());
 /** An email requested in this browser, perhaps in another tab. Its link signs in here with one click. */
