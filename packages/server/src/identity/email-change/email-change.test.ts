@@ -167,8 +167,11 @@ onBothDatabases('the proof for an email change', (open) => {
     return Number(row?.n);
   };
 
-  test('the link alone changes nothing, is not spent and counts no attempt; with the current address, in any ASCII letter case, it changes the address', async () => {
+  test('the link alone, or with a key, changes nothing, is not spent and counts no attempt; with the current address, in any ASCII letter case, it changes the address', async () => {
+    const wantedKey = { name: 'ci', scope: '*', expires_in: 3600 };
+    const { body } = await app.ask('POST', '/keys', { token: owner.access_token, json: wantedKey });
     for (let attempt = 0; attempt < 7; attempt++) expect(outcome(await verify())).toBe('400 invalid_grant');
+    expect(outcome(await verify(email, { token: body.key }))).toBe('400 invalid_grant');
     expect([await currentAddress(), await wrongAddresses()]).toEqual([email, 0]);
     expect((await verify(email.toUpperCase())).body.email).toBe(wanted);
     expect(await mailsTo(app, email, subjects.emailChanged)).toHaveLength(1);

@@ -136,8 +136,9 @@ export async function verifyEmailChange(
     // Under the lock, so that of concurrent addresses no more are compared than may be wrong.
     const [change] = await store.findChange(tx, { id });
     if (!change || !isPending(change, ctx.clock())) throw refused('ended');
-    if (caller?.userId === change.user_id) await lockAccountAs(ctx, tx, caller);
-    // The credential of another account never counts as a missing one.
+    const isOwnLogin = caller?.userId === change.user_id && caller.kind !== 'key' && caller.kind !== 'run';
+    if (isOwnLogin) await lockAccountAs(ctx, tx, caller);
+    // The credential of another account, or of a program, never counts as a missing one.
     else if (caller !== undefined || link.current_email === undefined) throw refused('unproven');
     else if (emailKeyOf(link.current_email) !== account.email_key) {
       await store.countWrongAddress(tx, { id, max_wrong_addresses: maxWrongAddresses, now: ctx.clock() });

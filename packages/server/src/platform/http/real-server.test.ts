@@ -35,20 +35,17 @@ const isAlive = async () => (await fetch(`${service.url}/healthz`)).status === 2
 const get = (path: string, lines: string) =>
   exchangeBytes(`GET ${path} HTTP/1.1\r\n${lines}\r\nConnection: close\r\n\r\n`);
 
-test('a request with two Host headers, or with user information in it, is 400, and one that no URL can have is no error of the service', async () => {
-  for (const host of ['Host: localhost\r\nHost: evil.example', 'Host: user@localhost']) {
-    for (const path of ['/healthz', '/api/v1/auth/me', '/device', '/nowhere']) {
-      const answer = await get(path, host);
-      expect(answer).toStartWith('HTTP/1.1 400 ');
+test('a request with two Host headers, or with one that is more than a host and a port, is 400', async () => {
+  const hosts = ['localhost\r\nHost: evil.example', 'user@localhost', '[', 'a:1:2', 'local host', 'a/b?'];
+  for (const host of hosts) {
+    for (const path of ['/healthz', '/api/v1/auth/me', '/device', '/sign-out?state=x', '/nowhere']) {
+      const answer = await get(path, `Host: ${host}`);
+      expect([host, path, answer.slice(0, 12)]).toEqual([host, path, 'HTTP/1.1 400']);
       expect(answer).toContain('"error":"invalid_request"');
     }
   }
-  for (const [path, status] of [
-    ['/authorize?client_id=x', 400],
-    ['/sign-out?state=x', 200],
-    ['/metrics', 404],
-  ] as const)
-    expect([path, (await get(path, 'Host: [')).slice(0, 12)]).toEqual([path, `HTTP/1.1 ${status}`]);
+  for (const host of ['', 'LOCALHOST', '[::1]:8787', 'xn--bcher-kva.example.:443', 'my_host'])
+    expect([host, (await get('/healthz', `Host: ${host}`)).slice(0, 12)]).toEqual([host, 'HTTP/1.1 200']);
 });
 
 test('a Content-Length over the limit is refused without waiting for the body', async () => {

@@ -86,14 +86,17 @@ export function createServer(
   return { fetch };
 }
 
+/** A host and a port. @see RFC 9110 section 7.2 */
+const host = /^(?:[\w.~%-]*|\[[\da-f:.]+\])(?::\d{0,5})?$/i;
+
 /**
- * Refuses several `Host` headers, which the runtime joins with commas, and one with user information: a proxy
+ * Refuses several `Host` headers, which the runtime joins with commas, and one that is more than a host and a port: a proxy
  * may have read a different host in it.
  * @see RFC 9112 section 3.2
  */
 function requireOneHost(headers: Headers): void {
-  if (!/[,@]/.test(headers.get('Host') ?? '')) return;
-  throw invalidRequest('The request must have one Host header without user information.');
+  if (host.test(headers.get('Host') ?? '')) return;
+  throw invalidRequest('The request must have one Host header with a host and no user information.');
 }
 
 /** Writes the log line of a request and counts it. */

@@ -66,6 +66,8 @@ onBothDatabases('device authorization', (open) => {
       expect(body).toMatchObject({ user_code, confirmation: 'none', ...names, ...seen });
       expect(body.expires_in).toBeWithin(590, 601);
     }
+    const { body: nameless } = await app.ask('POST', '/device', { json: { client_id: 'other-cli' } });
+    expect((await decideDevice(app, 'verify', nameless, stranger)).body.client_name).toBe('other-cli');
     expect(outcome(await pollDevice(app, started))).toBe('400 authorization_pending');
     // From another network, too, there is nothing to confirm unless LATCHKEY_DEVICE_LOGIN says so.
     expect(outcome(await decideDevice(app, 'approve', started, stranger))).toBe('204');

@@ -60,7 +60,7 @@ export async function startDeviceAuthorization(
       session_id: sessionIdOf(sessionSecretOf(secret)),
       user_code_hash: userCodeHashes(ctx, code)[0]!,
       client_id: request.client_id ?? null,
-      client_name: request.client_name ?? null,
+      client_name: request.client_name ?? request.client_id ?? null,
       device_name: request.device_name ?? null,
       ...access,
       ip_address: client.ipAddress,

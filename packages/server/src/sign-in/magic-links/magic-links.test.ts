@@ -233,7 +233,7 @@ onBothDatabases('an issued sign-in link', (open) => {
     expect(await isLive(app, before)).toBe(true);
   });
 
-  test('expires, and is made for an address without an account only on request, also where sign-up is closed, and if it can be shown', async () => {
+  test('expires, and is made for an address without an account only on request, also where sign-up is closed, and if it can be shown; for a disabled one never', async () => {
     const app = await open({ settings: { LATCHKEY_SIGNUP: 'closed', LATCHKEY_MAGIC_LINK_TTL: '60' } });
     const eve = 'eve@example.com';
     await expect(issued(app, eve)).rejects.toThrow('There is no account with this address.');
@@ -246,5 +246,8 @@ onBothDatabases('an issued sign-in link', (open) => {
     // The account is there now, and used.
     expect(await follow(app, await issued(app, eve, true))).toBe('200');
     expect(await rows(app, 'users')).toBe(1);
+    await setDisabled(app.ctx, eve, true);
+    for (const create of [false, true])
+      await expect(issued(app, eve, create)).rejects.toMatchObject({ code: 'account_disabled' });
   });
 });

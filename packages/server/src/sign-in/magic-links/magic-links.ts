@@ -4,6 +4,7 @@ import {
   type BrowserSession,
   findAccountOf,
   importAccount,
+  lockAccount,
   lockAccountOf,
   lockAccountToSignIn,
   signUp,
@@ -18,7 +19,7 @@ import type { Context } from '../../platform/context.ts';
 import { sameCode } from '../../platform/crypto/codes.ts';
 import { mintHandle, readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { invalidGrant } from '../../platform/errors.ts';
+import { accountDisabled, invalidGrant } from '../../platform/errors.ts';
 import { mailRow } from '../../platform/mail/outbox.ts';
 import { byClient, refundingOnError } from '../../platform/rate-limits/limiter.ts';
 import { expiresIn } from '../../platform/timers.ts';
@@ -220,7 +221,7 @@ export async function voidMagicLinksTo(ctx: Context, tx: Executor, emailKey: str
 /**
  * For the operator: makes a sign-in link to an account, records it, and notifies the owner; with `create`
  * also to a new one, even where sign-up is closed. `show` gets the only copy, before the commit.
- * @throws {AuthError} `not_found`; with `create`, what `importAccount` throws
+ * @throws {AuthError} `not_found`, `account_disabled`; with `create`, what `importAccount` throws
  */
 export async function issueSignInLink(
   ctx: Context,
@@ -233,6 +234,7 @@ export async function issueSignInLink(
   const showOnce = once(() => show(`${ctx.config.baseUrl}/magic-link#token=${token}`));
   await ctx.db.transaction(async (tx) => {
     const { id: userId } = create ? await importAccount(ctx, tx, { email }) : await lockAccountOf(tx, email);
+    if ((await lockAccount(tx, userId)).disabled_at !== null) throw accountDisabled();
     await store.insertMagicLink(tx, row);
     await notify(ctx, tx, { kind: 'sign_in_link_issued', userId, sessionId: null, client: noClient });
     await recordEvent(ctx, tx, { type: 'sign_in_link_issued', userId, detail: { by: 'operator' } });
