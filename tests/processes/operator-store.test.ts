@@ -1,7 +1,7 @@
 // Which store an operator command uses. Only `serve` and `migrate` create a store or change its schema.
 
 import { expect, test } from 'bun:test';
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import postgres from 'postgres';
@@ -156,12 +156,17 @@ test('the program runs no code of its working directory, and takes settings only
   plantCode(directory);
   expect(await run(directory, ['--version'])).toMatchObject({ code: 0, stderr: '' });
   writeFileSync(join(directory, '.env'), 'PORT=0\n');
+  const before = readdirSync(directory);
   const env = { DATABASE_URL: await newDatabase('postgres'), LATCHKEY_KEYS: generateKey() };
   const { code, stdout } = await runIn(
-    { path: directory, env: { PATH: process.env['PATH'] ?? '', ...env } },
+    // Without a home, Bun would keep compiled code here, and run it the next time.
+    { path: directory, env: { PATH: process.env['PATH'] ?? '', HOME: '', ...env } },
     [program, 'serve'],
     (stderr, service) => void (stderr.includes('Latchkey is ready') && service.kill('SIGTERM')),
   );
   expect([code, stdout]).toEqual([0, expect.stringContaining('"stopped"')]);
-  expect(existsSync(join(directory, 'ran'))).toBe(false);
+  const commandLine = join(import.meta.dir, '../../packages/cli/bin/latchkey');
+  const { code: helped } = await runIn({ path: directory, env: { HOME: '' } }, [commandLine, 'help']);
+  expect(helped).toBe(0);
+  expect(readdirSync(directory)).toEqual(before);
 });

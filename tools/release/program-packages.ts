@@ -44,6 +44,7 @@ if ! command -v bun >/dev/null; then
   echo 'latchkey-server: needs Bun 1.4 or later on PATH' >&2
   exit 1
 fi
+export BUN_RUNTIME_TRANSPILER_CACHE_PATH=0
 exec bun --no-env-file --config=/dev/null --tsconfig-override=/dev/null "$here/main.js" "$@"
 `;
 
