@@ -146,10 +146,7 @@ export function claimFile(config: Config): void {
     );
 }
 
-/**
- * What an operator reads about a store whose security log was sealed under keys that are not here; undefined if they are, or if nothing
- * is sealed.
- */
+/** What is wrong with a store whose log was sealed under keys that are not here; undefined if nothing is. */
 export async function missingKeyText(config: Config, on: Executor, keys: Keys | undefined) {
   const missing = await findMissingSealKey(on, keys ?? {});
   if (!missing) return undefined;

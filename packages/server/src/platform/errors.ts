@@ -3,10 +3,7 @@ import { organizationSlugRule } from '@latchkey/contract/organizations';
 
 type UnavailableDetail = 'client_unavailable' | 'draining' | 'limiter_unavailable' | 'store_unavailable';
 
-/**
- * The reason for an error, in one word: one that a capability declares, or the name of a rate limit. It goes
- * into the log and never into the response.
- */
+/** In one word: a reason that a capability declares, or a rate limit. For the log, never the response. */
 export type ErrorDetail = string;
 
 type Members = Pick<ErrorBody, 'interval' | 'passkey_required' | 'redirect' | 'form_post'>;
@@ -75,10 +72,7 @@ export class AuthError extends Error {
 export const isRefusal = (error: unknown): error is AuthError =>
   error instanceof AuthError && error.code !== 'rate_limited' && error.status < 500;
 
-/**
- * What a transaction decided. To refuse, it throws, which rolls it back; where what it counted or recorded
- * has to be committed, it returns the refusal, which is thrown here.
- */
+/** Throws the refusal that a transaction returned: throwing it inside would undo what it counted. */
 export function orThrow<Decided>(decided: Decided | AuthError): Decided {
   if (decided instanceof AuthError) throw decided;
   return decided;

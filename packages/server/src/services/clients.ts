@@ -283,10 +283,7 @@ function wrongClaimIn({ config, clock }: Context, claims: Claims, id: string): s
 const minKeptSeconds = 300;
 const maxKeptSeconds = 86_400;
 
-/**
- * The URL of an external client that is listed itself or whose host is; undefined for any other `client_id`.
- * In development, the document of a loopback host is fetched by http.
- */
+/** The URL of an external client that is listed, or whose host is; undefined for any other `client_id`. */
 export function parseClientUrl(
   clientId: string,
   { clientHosts, isLocal }: Pick<Config, 'clientHosts' | 'isLocal'>,

@@ -143,10 +143,7 @@ async function requireService(on: Executor, id: string): Promise<void> {
   if (!service) throw noSuchService(id);
 }
 
-/**
- * Revokes a service and withdraws what it declared; false when there is no such service, or it is already
- * revoked. `revokeService` of the sessions also ends what the service began.
- */
+/** False if it is unknown or already revoked. `revokeService` of the sessions ends what it began. */
 export async function endService(ctx: Context, tx: Executor, id: string): Promise<boolean> {
   const [revoked] = await store.revokeServiceKey(tx, { id, now: ctx.clock() });
   if (revoked) await declareNames(ctx, tx, id, { resource: null, scopes: [] });

@@ -22,10 +22,7 @@ export interface ActiveServiceToken extends ServiceToken {
   readonly use: 'service_token';
 }
 
-/**
- * The session and lifetime of an access token, refresh token or key that this service would accept now, or
- * the token of one that acts for itself. Does not spend it. A malformed one costs no query.
- */
+/** The session of a token or key that is good now, which it does not spend. Malformed ones cost no query. */
 export async function findActiveToken(ctx: Context, token: string, service: CallingService) {
   const now = ctx.clock();
   const read = readToken(ctx, token);

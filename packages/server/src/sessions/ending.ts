@@ -101,10 +101,7 @@ function reasonOf(sessionId: string, { sessionId: by, serviceId }: Revoker): Rec
   return by === sessionId ? { reason: 'logout' } : { reason: 'other_session', by };
 }
 
-/**
- * Ends a session whose refresh token or authorization code was stolen, and notifies the owner. Of parallel
- * calls, one does so. Resolves once it is committed, so that no refusal precedes it.
- */
+/** Ends a session after a theft; of parallel calls, one does so. Resolves once that is committed. */
 export const endStolenSession = (
   ctx: Context,
   { userId, sessionId, client }: { userId: string; sessionId: string; client: ClientInfo },
@@ -133,10 +130,7 @@ interface Ender {
 
 type Detail = Readonly<Record<string, string>>;
 
-/**
- * Records that sessions, keys or runs of one account have ended, and announces it to services, in the
- * transaction that ended them. Call it last.
- */
+/** Records and announces ends in one account, in the transaction that ended them. Call it last. */
 export async function recordEnds(
   ctx: Context,
   tx: Executor,
@@ -152,10 +146,7 @@ export async function recordEnds(
   await announceEnds(ctx, tx, userId, rows);
 }
 
-/**
- * Records that a run was made, or ended by itself. Programs make thousands, and runs within each: at most
- * once an hour for each sign-in or key, depth below it, service and scope.
- */
+/** Records once an hour for each sign-in or key, depth, service and scope: programs make thousands. */
 export async function recordRun(
   ctx: Context,
   tx: Executor,

@@ -15,10 +15,7 @@ import { isKeyId, parseDetails, sessionIdOf, withinOf } from './tokens.ts';
 
 export { isKeyId, sessionIdOf };
 
-/**
- * The session of an application, with the time of its newest tokens and how its user had signed in to the
- * browser that approved it; undefined for any other session.
- */
+/** An application's session, and how its user had signed in to the browser that approved it. */
 export async function findAppSession(ctx: Context, id: string) {
   const [session] = await store.findSession(ctx.db.read, { id });
   if (!session?.client_id) return undefined;
@@ -66,10 +63,7 @@ export type AddIdentityToken = (
 export const hasSessions = async (ctx: Context, userId: string): Promise<boolean> =>
   (await store.findUnrevokedSession(ctx.db.read, { user_id: userId })).length > 0;
 
-/**
- * For the operator: how many active sessions, and how many keys, got their newest token, or used their
- * cookie, before a moment (`then`, in milliseconds since 1970).
- */
+/** How many active sessions and keys last got a token, or used their cookie, before `then`. */
 export async function countUnchangedSince(ctx: Context, then: number) {
   const rows = await store.countUnchangedSince(ctx.db.read, { now: ctx.clock(), then });
   const count = (isKey: boolean) =>

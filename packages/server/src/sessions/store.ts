@@ -41,10 +41,7 @@ const given = [
 ] as const;
 const givenTimes = ['last_used_at', 'idle_expires_at', 'expires_at', 'authenticated_at'] as const;
 
-/**
- * Locks the account and starts a session if it is enabled, is still in the epoch, if one is given, and has
- * the address, if one is given; no row otherwise.
- */
+/** Locks the account; no row if it is disabled, or not in the epoch or with the address that is given. */
 export const insertSession = statement<
   Pick<Tables['sessions'], 'user_id' | (typeof given)[number] | (typeof givenTimes)[number]> & {
     session_epoch: number | null;
@@ -192,10 +189,7 @@ export const findSessionStatus = statement<{ id: string }>()((db, p, dialect) =>
     .where('id', '=', p.id),
 );
 
-/**
- * A session with its account, whatever its status. Every request of a user runs this statement: the join
- * costs as much as reading the epoch of the account alone.
- */
+/** Every request of a user runs this statement: the join costs as much as reading the epoch alone. */
 export const findCaller = lookup((db, p, dialect) =>
   db
     .selectFrom('sessions')
@@ -262,10 +256,7 @@ export const countUnchangedSince = statement<{ now: number; then: number }>()((d
     .groupBy('kind'),
 );
 
-/**
- * Ends one active session of the user; returns a row to exactly one caller. A distrusted session is no longer
- * one of the known places that a new sign-in is compared with.
- */
+/** One caller gets a row. A distrusted session is no known place for new sign-ins. */
 export const endSession = statement<{
   id: string;
   user_id: string;

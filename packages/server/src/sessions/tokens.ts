@@ -7,10 +7,7 @@ import type { Tables } from '../platform/database/schema.ts';
 import { expiresIn } from '../platform/timers.ts';
 import type { rotationColumns } from './store.ts';
 
-/**
- * The id of a session: a hash of the secret that its tokens carry. The secret is not stored, so neither the
- * database nor the server's keys are enough to forge a token.
- */
+/** A hash of the secret in its tokens: neither database nor server keys are enough to forge one. */
 export const sessionIdOf = (secret: Uint8Array, prefix: 'ses_' | 'key_' = 'ses_'): string =>
   prefix + hashedId('session id', secret);
 

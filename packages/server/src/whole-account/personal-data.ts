@@ -34,10 +34,7 @@ export const deleteOwnAccount = (ctx: Context, caller: Caller): Promise<void> =>
 export const deleteAccount = async (ctx: Context, email: string): Promise<void> =>
   deleteById(ctx, await findAccountByEmail(ctx, email));
 
-/**
- * Locks an account and its addresses, then deletes it. Addresses are locked before their account, so they may
- * change until the account is locked; if they do, the transaction starts over.
- */
+/** Addresses are locked before their account; if they change until then, the transaction starts over. */
 async function deleteById(ctx: Context, userId: string, lock?: (tx: Executor) => Promise<Account>) {
   await untilDone(ctx.db, 'the address of an account kept changing while it was being locked', async (tx) => {
     const account = await lockAccountAndAddresses(tx, userId, lock);
@@ -58,10 +55,7 @@ async function addressKeysOf(
   return new Set([email_key, ...reserved.map((address) => address.email_key)]);
 }
 
-/**
- * Deletes a locked account through the owners of its tables, and enqueues its last mail. Deleting the user
- * deletes every row that references it; the steps before that delete the rows that do not.
- */
+/** Deleting the user deletes all rows that reference it; the steps before delete the others. */
 async function erase(ctx: Context, tx: Executor, { id: userId, email, email_key }: Account): Promise<void> {
   await requireOtherOwners(tx, userId);
   const emailKeys = await addressKeysOf(ctx, tx, { id: userId, email_key });

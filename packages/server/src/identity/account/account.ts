@@ -126,10 +126,7 @@ export async function replaceEmail(ctx: Context, tx: Executor, userId: string, e
   return row && profileOf(row);
 }
 
-/**
- * Ends every session of an account, and every approved device authorization; false if the account is gone.
- * Call `announceEndOfAll` at the end of the transaction.
- */
+/** Ends all sessions and approved devices; false without the account. Call `announceEndOfAll` last. */
 export async function endAllSessions(tx: Executor, userId: string): Promise<boolean> {
   return (await store.endAllSessions(tx, { id: userId })).length > 0;
 }
@@ -242,10 +239,7 @@ export const findAccountOf = async (on: Executor, email: string) =>
 export const setDisabled = async (ctx: Context, email: string, disabled: boolean): Promise<boolean> =>
   changeDisabled(ctx, await findAccountByEmail(ctx, email), disabled, 'operator');
 
-/**
- * Disables or enables an account, for `operator` or a service (its id); false if that changes nothing.
- * Disabling ends all sessions, and enabling does not bring them back.
- */
+/** For `operator` or a service (its id); false if nothing changes. Enabling brings no session back. */
 export const changeDisabled = (ctx: Context, userId: string, disabled: boolean, by: string) =>
   ctx.db.transaction(async (tx) => {
     const [changed] = disabled

@@ -47,10 +47,7 @@ function readCookie(ctx: Context, cookie: string | undefined): KnownBrowser | un
   return { id, signIns: signIns.filter(({ expiresAt }) => expiresAt > ctx.clock()) };
 }
 
-/**
- * Adds a sign-in to the known-browser cookie, which later recognizes the browser as one that signed in with
- * the address. The cookie is encrypted, so it does not reveal who signed in.
- */
+/** Adds a sign-in to the cookie, which is encrypted, so that it does not reveal who signed in. */
 export function rememberBrowser(
   ctx: Context,
   cookie: string | undefined,

@@ -1,9 +1,6 @@
 import { statement } from '../../platform/database/statement.ts';
 
-/**
- * The account of a sign-in, if it still has the address and the session was neither stolen nor disowned.
- * Those are kept until the cookies that name them have expired.
- */
+/** The account of a sign-in, if it has the address and the session was neither stolen nor disowned. */
 export const findKnownAccount = statement<{ id: string; email_key: string; session_id: string }>()((db, p) =>
   db
     .selectFrom('users')

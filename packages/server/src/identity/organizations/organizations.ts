@@ -378,10 +378,7 @@ export interface MembershipChange {
   readonly reason?: 'organization_deleted';
 }
 
-/**
- * Records that a user joined, left or changed role, and announces it to services, in the transaction that
- * changes it. Locks the log of the account, so call it last.
- */
+/** Records and announces a change of role in its transaction. Locks the account's log: call it last. */
 async function recordMembershipChange(
   ctx: Context,
   tx: Executor,

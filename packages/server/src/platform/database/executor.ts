@@ -11,10 +11,7 @@ export interface Executor {
   /** Statements of one turn of the event loop go out together where they can (see `gathered`). */
   readonly gathers?: boolean;
   run<Row>(text: string, values: readonly Value[]): Promise<Row[]>;
-  /**
-   * Runs a statement without rows in a transaction. Resolves before the database has run it, so that it costs
-   * no round trip of its own. If the statement fails, the transaction fails.
-   */
+  /** Resolves before the database has run it, to save a round trip. If it fails, so does the transaction. */
   write?(text: string, values: readonly Value[]): Promise<never[]>;
 }
 
@@ -35,10 +32,7 @@ export const confined =
     }
   };
 
-/**
- * The database. Conflicts that it reports as retryable are retried first. Failures that are not defects
- * (unreachable, full, too busy) throw `temporarily_unavailable`.
- */
+/** Conflicts are retried first. An unreachable, full or busy database throws `temporarily_unavailable`. */
 export interface Database {
   readonly dialect: Dialect;
   /** Sees committed state only. */

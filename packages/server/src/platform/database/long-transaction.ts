@@ -75,10 +75,7 @@ async function onPostgres<T>(url: string, work: (tx: Executor) => Promise<T>): P
   }
 }
 
-/**
- * A database whose work all joins one open transaction, so that several use cases take effect together or not
- * at all. The caller that opened the transaction ends it.
- */
+/** A database whose work all joins one open transaction. The caller that opened it ends it. */
 export const databaseWithin = (tx: Executor): Database => ({
   dialect: tx.dialect,
   read: tx,

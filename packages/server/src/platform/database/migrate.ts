@@ -35,10 +35,7 @@ export const migrationNames = Object.keys(migrations);
 /** The migrations of a database. Only for one that has been migrated. */
 export const appliedMigrations = 'SELECT name FROM kysely_migration';
 
-/**
- * Whether this program can use a schema with a migration that it does not have. While an upgrade replaces one
- * node after another, nodes of the previous release can then still restart.
- */
+/** Whether a node of the previous release can restart on this newer schema, as during an upgrade. */
 export function canWorkWith(later: string, newest = migrationNames.at(-1)!): boolean {
   const [, oldest] = /-from-(\d{4})$/.exec(later) ?? [];
   return oldest !== undefined && oldest <= newest.slice(0, oldest.length);
@@ -47,10 +44,7 @@ export function canWorkWith(later: string, newest = migrationNames.at(-1)!): boo
 export const newerStore = (cause?: unknown): Error =>
   new Error('the database was written by a newer release of Latchkey', { cause });
 
-/**
- * Lets one program at a time migrate PostgreSQL. The lock is a row, because Kysely's own is an advisory lock,
- * which any role that may connect can hold.
- */
+/** The lock is a row: any role that may connect can hold Kysely's own, an advisory lock. */
 class LockingAdapter extends PostgresAdapter {
   override async acquireMigrationLock(db: Kysely<unknown>): Promise<void> {
     await sql`SELECT FROM kysely_migration_lock FOR UPDATE`.execute(db);

@@ -22,10 +22,7 @@ const responseGraceMs = 2_000;
 /** Serialization failure and deadlock: the transaction was rolled back and can run again. */
 const conflicts = new Set(['40001', '40P01']);
 
-/**
- * Unique violation: a concurrent transaction inserted the row first. On a second run the earlier statements see that row
- * and refuse with a proper error.
- */
+/** Unique violation: another transaction was first. A second run sees its row and refuses properly. */
 const retryable = new Set([...conflicts, '23505']);
 const maxAttempts = 8;
 
@@ -56,10 +53,7 @@ const isConnectionLost = (error: unknown): boolean =>
     ? error.severity === 'FATAL' || error.severity === 'PANIC'
     : /^(CONNECTION_|ECONN|EPIPE)/.test(codeOf(error));
 
-/**
- * A statement was prepared before a node of the next release added a column to its table. The driver then prepares it anew, but
- * within a transaction PostgreSQL runs nothing more.
- */
+/** A column was added since the statement was prepared. Only within a transaction does the error remain. */
 const isOutdated = (error: unknown): boolean =>
   error instanceof postgres.PostgresError && error.routine === 'RevalidateCachedQuery';
 

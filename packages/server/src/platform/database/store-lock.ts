@@ -32,10 +32,7 @@ export function lockStore(path: string): boolean {
 /** A reason that the operator can act on. */
 export class StoreRefusal extends Error {}
 
-/**
- * Opens the connection by which `requireUnserved` recognizes a process that serves a PostgreSQL database.
- * Otherwise it would be opened only with the first request that waits for a change.
- */
+/** Connects before any request waits, so that `requireUnserved` recognizes a process that serves. */
 export const showServing = ({ notifications }: Database): void =>
   void notifications.listen('latchkey_service', () => undefined);
 

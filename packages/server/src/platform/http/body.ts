@@ -166,10 +166,7 @@ const sizeUnits: Readonly<Record<string, string>> = { string: ' characters', arr
 const sized = (word: string, size: number | bigint, origin: string): string =>
   `must ${origin === 'array' ? 'have' : 'be'} at ${word} ${size}${sizeUnits[origin] ?? ''}`;
 
-/**
- * Describes what is wrong with a field, to follow the field's name, in words that do not depend on the
- * validation library. Messages of the schema itself take precedence.
- */
+/** What is wrong with a field, to follow its name. Messages of the schema itself take precedence. */
 function fieldError(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_type':

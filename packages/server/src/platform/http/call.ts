@@ -36,10 +36,7 @@ type ParamsOf<Path extends string> = Path extends `${string}{${infer Name}}${inf
 export interface Call<E extends Endpoint> extends CallHeaders {
   readonly caller: CallerOf<E['access']>;
   readonly service: ServiceOf<E['access']>;
-  /**
-   * Undefined for a GET and for a service: their clients are not recorded, and asking the socket for its peer
-   * costs as much as a database look-up.
-   */
+  /** Undefined for a GET and a service: asking the socket for its peer costs as much as a look-up. */
   readonly client: ClientOf<E['method'], E['access']>;
   readonly params: ParamsOf<E['path']>;
   readonly query: OutputOf<E['query']>;

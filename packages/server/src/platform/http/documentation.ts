@@ -10,10 +10,7 @@ import type { Routes } from './server.ts';
 import { serveStaticPath } from './static-path.ts';
 import { fileResponse, storeFile } from './stored-file.ts';
 
-/**
- * Serves the OpenAPI document, which is generated from the schemas that validate requests, and the API
- * reference. Each file is generated on first use, so that it does not delay the start.
- */
+/** Serves the OpenAPI document and the API reference, both generated on first use. */
 export function documentationRoutes(routes: Routes, ctx: Context, version: string): void {
   const { baseUrl, product } = ctx.config;
   const options = {

@@ -100,9 +100,6 @@ const forwardingHeaders = [
   'X-Real-IP',
 ];
 
-/**
- * Whether a request was sent to this machine by a loopback name: no proxy forwarded it, and its `Host` is a
- * loopback name. Checking `Host` excludes web pages whose own name resolves to this machine (DNS rebinding).
- */
+/** Whether no proxy forwarded it, and its `Host` is a loopback name, which excludes DNS rebinding. */
 export const isForThisMachine = ({ url, headers }: Request): boolean =>
   isLoopbackHost(URL.parse(url)?.hostname ?? '') && !forwardingHeaders.some((name) => headers.has(name));

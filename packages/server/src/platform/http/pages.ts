@@ -240,10 +240,7 @@ const defaultIcon =
 
 const places = /\{\{(name|icon|logo|footer:[^{}]*)\}\}/g;
 
-/**
- * Writes the product into the HTML of a page at start, so that it stays a file with an entity tag. In one
- * pass, so that a name that looks like a placeholder stays text.
- */
+/** Writes the product into a page, in one pass: a name that looks like a placeholder stays text. */
 export function withProduct(html: string, product: Product): string {
   const values: Readonly<Record<string, string>> = {
     name: escapeHtml(product.name),
@@ -279,9 +276,6 @@ function footer(product: Product, words: string): string {
 
 const logoMaxAgeSeconds = 86_400;
 
-/**
- * For a browser that opens the logo itself and not as an image of a page: no scripts, no requests, no frames,
- * and an origin of its own. Its own styles are part of an SVG image.
- */
+/** For a browser that opens the logo itself: no scripts, requests or frames, and an origin of its own. */
 const logoContentSecurityPolicy =
   "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";

@@ -116,10 +116,7 @@ export function composeMessage(
 const defaultLocale = 'en-GB';
 const rightToLeft = /[\p{Script=Arabic}\p{Script=Hebrew}]/u;
 
-/**
- * Writes times in the format of the reader's profile, with their difference from UTC. Without a reader, or
- * where the profile sets nothing: `2 Jan 2026, 03:04 UTC`.
- */
+/** In the format of the reader's profile, with the difference from UTC; else `2 Jan 2026, 03:04 UTC`. */
 export function timesFor(reader: TimePreferences | undefined): (time: number) => string {
   const { locale = 'en', timeZone = 'UTC' } = timeFormatOf(reader ?? { locale: null, time_zone: null });
   return (time) => {

@@ -64,10 +64,7 @@ export async function countWaitingMails(ctx: Context): Promise<number> {
   return Number(waiting?.count ?? 0);
 }
 
-/**
- * One page of the mails to an address or about its account, newest first, without their content. For
- * operators. Reads two indexes up to the end of the page.
- */
+/** One page of the mails to an address or about its account, newest first, without their content. */
 export async function listMailsTo(
   ctx: Context,
   { userId, emailKey }: { readonly userId: string; readonly emailKey: string },

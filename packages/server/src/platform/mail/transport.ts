@@ -18,10 +18,7 @@ export interface Transport {
   close(): void;
 }
 
-/**
- * Sign-in links leave this machine only over TLS: `smtp://` requires STARTTLS, and a mail server without it
- * is refused unless it runs on this machine.
- */
+/** Links leave this machine only over TLS: any mail server elsewhere must offer STARTTLS. */
 const connectionOptions = (smtpUrl: string) => ({
   url: smtpUrl,
   requireTLS: !isLoopbackHost(new URL(smtpUrl).hostname),

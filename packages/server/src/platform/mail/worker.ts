@@ -34,10 +34,7 @@ const maxReasonLength = 300;
 export const retryPauseMs = (attempts: number): number =>
   Math.min(firstRetryMs * 2 ** Math.max(0, attempts - 1), maxRetryMs);
 
-/**
- * Whether the mail server refused the mail permanently. A failed SMTP authentication does not count: it is a
- * problem of this service and not of the mail, so mails survive a wrong password.
- */
+/** A failed authentication is no permanent refusal: the fault is the service's, so its mails are kept. */
 export const isPermanentRefusal = (error: unknown): boolean => {
   const { code, responseCode } = error as { code?: unknown; responseCode?: unknown };
   return typeof responseCode === 'number' && responseCode >= 500 && responseCode < 600 && code !== 'EAUTH';

@@ -135,10 +135,7 @@ const rateLimitFields = (states: readonly RateLimitState[]): Record<string, stri
           .join(', '),
       };
 
-/**
- * How many keys of one limit a node keeps in memory. Beyond that the oldest starts a new window. Filling the
- * memory takes an attacker more keys, each with a quota of its own.
- */
+/** Beyond that the oldest starts a new window. Filling it takes an attacker more keys, each with a quota. */
 export const maxKeysInMemory = 10_000;
 
 /** The windows of a key end further apart than this (the shortest lasts 10 s), so the end identifies one. */

@@ -4,10 +4,7 @@ import pino, { type Logger } from 'pino';
 /** How long lines wait to be written together. */
 const maxWaitMs = 10;
 
-/**
- * How many characters are written at once, unless one line is longer: PIPE_BUF on Linux, up to which writes
- * of several processes do not mix.
- */
+/** PIPE_BUF on Linux: up to this many, writes of several processes do not mix. */
 const maxBatch = 4096;
 
 /** How long an exiting process waits until its log has been read. */
@@ -56,10 +53,7 @@ export function createLoggerTo(destination: pino.DestinationStream, level: strin
   return Object.assign(log, { request });
 }
 
-/**
- * Writes the first line after a pause in the same turn of the event loop, and lines in quick succession
- * together: one write per line costs several times as much as formatting the line.
- */
+/** Writes a line at once, those soon after it together: a write costs several times its formatting. */
 function batchedStdout() {
   // If the reader goes away, the service carries on without its log.
   if (process.stdout.listenerCount('error') === 0) process.stdout.on('error', () => undefined);

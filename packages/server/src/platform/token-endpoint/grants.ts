@@ -21,10 +21,7 @@ export interface GrantCall
   extends TokenRequest,
     Pick<CallHeaders, 'wait' | 'presentedCredential' | 'requireExpectedUser'> {}
 
-/**
- * One way to get tokens at the OAuth token endpoint. A grant authenticates its client, or a service by its
- * key, before it checks the rest of the request.
- */
+/** One way to get tokens. Authenticates its client or service before it checks the rest of the request. */
 export interface Grant<Tokens extends TokenSet | IssuedToken = TokenSet | IssuedToken> {
   redeem(ctx: Context, call: GrantCall): Promise<Reply<Tokens>>;
 }

@@ -7,10 +7,7 @@ interface Range {
 
 const qualityParameter = /^q=(0?(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/;
 
-/**
- * What an `Accept` header of any kind lists, in its order, with qualities: 0 for an invalid one. @see RFC
- * 9110 section 12.4.2
- */
+/** What an `Accept` header lists, in its order; 0 for an invalid quality. @see RFC 9110 section 12.4.2 */
 export const rangesOf = (accept: string): Range[] =>
   accept.split(',').map((range) => {
     const [name = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());

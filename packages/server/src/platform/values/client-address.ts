@@ -76,10 +76,7 @@ const isInRange = (address: Address, [first, bits]: CidrRange): boolean =>
 const isTrusted = (address: Address, proxies: readonly CidrRange[]): boolean =>
   proxies.some((range) => isInRange(address, range));
 
-/**
- * The client's address: the peer's address or, behind trusted proxies, the last address in `X-Forwarded-For`
- * that is not a trusted proxy. The header of an untrusted peer is ignored.
- */
+/** The peer's address or, behind trusted proxies, the last in `X-Forwarded-For` that is not one of them. */
 export function clientAddress(
   peer: string | undefined,
   forwardedFor: string | null,

@@ -1,9 +1,6 @@
 import { asciiDomainOf } from '@latchkey/contract/domains';
 
-/**
- * The key that identifies the mailbox of an email address: the address with its ASCII letters in lower case
- * and its domain as it is looked up. Two addresses with the same key are the same address.
- */
+/** The address with ASCII letters in lower case and its domain as looked up. Equal keys, equal addresses. */
 export function emailKeyOf(email: string): string {
   const at = email.lastIndexOf('@') + 1;
   const domain = email.slice(at);

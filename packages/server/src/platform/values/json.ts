@@ -1,7 +1,4 @@
-/**
- * The first duplicate member name in an object of a JSON text. `value` is the parsed text: in valid JSON, a
- * string followed by a colon is always a member name.
- */
+/** `value` is the parsed text: in valid JSON, a string before a colon is always a member name. */
 export function duplicateMember(text: string, value: unknown): string | undefined {
   // Equal counts prove that there is none. Otherwise search for it: a string may contain `":`, too.
   if (text.match(/"\s*:/g)?.length === countMembers(value)) return undefined;
@@ -33,10 +30,7 @@ function countMembers(value: unknown): number {
   return count;
 }
 
-/**
- * Serializes a JSON value so that equal values give equal text: members are sorted by name. It is built as
- * text, because a member named `__proto__` would get lost in an object.
- */
+/** Equal values give equal text. Built as text, because an object would lose a member `__proto__`. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);

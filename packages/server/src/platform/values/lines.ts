@@ -1,9 +1,6 @@
 const newline = 0x0a;
 
-/**
- * Splits a stream of bytes into lines, without their line ends. A line of more than `maxBytes` is skipped and
- * yields undefined, so no input needs more memory than that.
- */
+/** Lines without their ends; undefined for one over `maxBytes`, so that memory is bounded. */
 export async function* linesOf(chunks: AsyncIterable<Uint8Array>, maxBytes: number) {
   let parts: Uint8Array[] = [];
   let length = 0;

@@ -38,10 +38,7 @@ export function allowsRedirect(registered: string, requested: string): boolean {
   return one !== undefined && other !== undefined && withoutLoopbackPort(one) === withoutLoopbackPort(other);
 }
 
-/**
- * The URL of a document in which a client describes itself: https, or http to a loopback host, spelled as the
- * URL standard serializes it. Undefined for any other text.
- */
+/** https, or http to a loopback host, spelled as the URL standard does. Undefined for any other text. */
 export function parseDocumentUrl(text: string): URL | undefined {
   if (text.length > fieldLimits.redirectUri || /[?#]/.test(text)) return undefined;
   const url = URL.parse(text);

@@ -40,10 +40,7 @@ const signed = (key: ServerKey, label: string, bytes: Buffer): string =>
 export const sealEvent = (keys: LogKeys, event: Omit<EventRow, 'mac'>, macBefore: string): string =>
   signed(keys.signing, eventLabel, eventBytes(event, macBefore));
 
-/**
- * A changed chain with a new seal, the MAC over both ends, and the seal that this replaces. Without it, removing the newest events
- * would go unnoticed.
- */
+/** The seal is a MAC over both ends. Without it, removing the newest events would go unnoticed. */
 export const reseal = (keys: LogKeys, chain: ChainRow): ChainRow & { readonly seen: string } => ({
   ...chain,
   seal: signed(keys.signing, chainLabel, chainBytes(chain)),

@@ -133,10 +133,7 @@ async function findEarlierChange(
   );
 }
 
-/**
- * Records an event at most once an hour for each type and `subject` (a session, a rate limit). A repetition
- * costs one query. `cause` runs in the same transaction, so exactly as often.
- */
+/** Records once an hour for each type and `subject`. A repetition costs one query, and no `cause`. */
 export async function recordOncePerHour(
   ctx: Context,
   event: NewEvent,
@@ -155,8 +152,7 @@ export async function recordOncePerHour(
 }
 
 /**
- * Records an event at most once an hour for each type and `subject`, in the transaction of its cause, which happens every
- * time. Locks the log only if there is something to record.
+ * The same in the transaction of a cause that happens every time. Locks the log only if there is something to record.
  * @throws {AuthError} `invalid_token` when the account is gone
  */
 export async function recordOncePerHourIn(ctx: Context, tx: Executor, event: NewEvent, subject: string) {

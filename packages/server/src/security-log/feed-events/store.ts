@@ -30,10 +30,7 @@ const millisecondsOf = (time: RawBuilder<Date>) =>
 const given = ['id', 'type', 'user_id', 'session_id', 'detail'] as const;
 export type NewEvent = Pick<Tables['feed_events'], (typeof given)[number]>;
 
-/**
- * Adds any number of events, a JSON array of `NewEvent`, in the transaction of their cause and in their order.
- * On PostgreSQL their times are the database's.
- */
+/** Adds a JSON array of `NewEvent` in order, with their cause. On PostgreSQL the database sets the times. */
 export const insertEvents = statement<{ events: string; now: number }>()((db, p, dialect) => {
   const all =
     dialect === 'postgres'
@@ -63,10 +60,7 @@ export const findLastDrawn = statement()((db) =>
 /** The lowest number that a writer of this database holds; null if there is none. For PostgreSQL. */
 export const lowestWriter = lowestWriterOf('feed_events');
 
-/**
- * The newest committed event up to a position, and when the oldest committed event after it was written. Both
- * are read in the snapshot of this statement, so call it last.
- */
+/** The newest event up to a position, and when the oldest after it was written. Call it last. */
 export const findExtent = statement<{ up_to: number }>()((db, p) =>
   db.selectNoFrom((e) => [
     e

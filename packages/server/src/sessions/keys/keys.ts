@@ -161,10 +161,7 @@ export const recordUsedKey = (
   return recordOncePerHourIn(ctx, tx, { ...cause, type: 'key_used', sessionId: id, detail }, id);
 };
 
-/**
- * Records, at most once an hour for each claim, that a token signed by the issuer of a key did not match that
- * claim. Names the claim, never its value.
- */
+/** Records, once an hour for each claim, that a token did not match it, never the claim's value. */
 export const recordRefusedKey = (
   ctx: Context,
   { id: sessionId, user_id: userId, client_name }: Pick<Tables['sessions'], 'id' | 'user_id' | 'client_name'>,
@@ -189,10 +186,7 @@ const leadMs = 7 * 86_400_000;
 const pauseMs = 5 * 60_000;
 const batchSize = 100;
 
-/**
- * Announces each long-lived key that ends within 7 days. Each key is announced once, even if several nodes
- * run this at the same time. A key that became due while no node was running is announced late.
- */
+/** Announces once each key that ends within 7 days, late if no node was running when it became due. */
 export async function announceKeyEnds(ctx: Context, signal?: AbortSignal): Promise<void> {
   for (let announced = batchSize; announced > 0; ) {
     announced = 0;

@@ -63,10 +63,7 @@ export const insertRun = statement<
     .returning('id');
 });
 
-/**
- * How many active runs are directly within a session or key, and how many are below a sign-in or key at any
- * depth. The second number also counts runs within a run that has ended.
- */
+/** The active runs directly within a session or key, and all below it, also within ended ones. */
 export const countRuns = statement<{ within_session_id: string; root_session_id: string; now: number }>()(
   (db, p) => {
     const count = sql<number>`cast(count(*) as integer)`.as('runs');

@@ -90,10 +90,7 @@ export async function redeemDeviceCode(
   return { ...redeemed, tokens: withRequestedScope(redeemed.tokens, body) };
 }
 
-/**
- * Polls, and holds the poll until the user decides, the code expires or the client's wait ends. Watches from
- * the start, so that no decision is missed.
- */
+/** Holds the poll until there is a decision. Watches from the start, so that none is missed. */
 async function pollAndHold(
   ctx: Context,
   heldPolls: HeldPolls,

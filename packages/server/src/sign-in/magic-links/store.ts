@@ -59,10 +59,7 @@ export const spendLinksTo = statement<{ email_key: string; now: number }>()((db,
   spendLinks(db, p.email_key, p.now),
 );
 
-/**
- * Locks an address, so that sign-ins with it run one at a time, and spends every unspent link to it. Only the caller whose own link is
- * among the rows may sign in.
- */
+/** Sign-ins with an address run one at a time. Only the caller whose link is among the rows may sign in. */
 export const spendLinksFor = statement<{ email_key: string; now: number }>()((db, p, dialect) => {
   const address = db
     .selectNoFrom((e) => [

@@ -19,10 +19,7 @@ import { announcePasskey, descriptorOf, passkeyOf, storePasskey, tellOwner } fro
 import * as store from './store.ts';
 import { parseClientData, verifyClientData, verifyRegistration } from './verification.ts';
 
-/**
- * Options for creating a passkey in this session. One too many is refused later. @see WebAuthn Level 3
- * section 5.4
- */
+/** A passkey too many is refused later. @see WebAuthn Level 3 section 5.4 */
 export async function startRegistration(ctx: Context, caller: Caller): Promise<CreationOptions> {
   const [account] = await store.findAccount(ctx.db.read, { user_id: caller.userId });
   if (!account) throw invalidCredential('gone');

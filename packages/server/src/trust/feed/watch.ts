@@ -15,10 +15,7 @@ interface Waiter {
   readonly release: () => void;
 }
 
-/**
- * Looks for new events on behalf of all requests of a process. However many wait, the database is asked one
- * question at a time, and a waiting request holds no connection.
- */
+/** However many wait, the database is asked one question at a time, and they hold no connection. */
 export class FeedWatch {
   readonly #ctx: Context;
   #last: FeedView | undefined;
@@ -52,10 +49,7 @@ export class FeedWatch {
     return isRecent ? this.#last! : this.fresh();
   }
 
-  /**
-   * Resolves when there are newer events than in this view, when `ms` have passed, when the database cannot
-   * be asked, or when the process is about to end.
-   */
+  /** Resolves with newer events, after `ms`, if the database fails, or before the process ends. */
   async changed({ newest }: FeedView, ms: number): Promise<void> {
     if (this.#ctx.stopping.aborted || (this.#last && this.#last.newest > newest)) return;
     const released = new AbortController();

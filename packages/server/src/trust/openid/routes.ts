@@ -52,10 +52,7 @@ const postSignOut: Operation = {
   },
 };
 
-/**
- * The page to which an application sends people to sign out. The person always confirms; the page reports a
- * request with an address that is not the application's.
- */
+/** The person always confirms. The page reports a request with an address that is not the application's. */
 export function signOutPage(routes: Routes, ctx: Context, keys: SigningKeys): void {
   routes.operations.push(startSignOut, postSignOut);
   routes.get(endSessionPath, (exchange) =>

@@ -54,10 +54,7 @@ export const keySetMaxAgeSeconds = 300;
 /** How long a new key is published before it signs, so that every verifier has fetched it by then. */
 export const leadSeconds = 3 * keySetMaxAgeSeconds;
 
-/**
- * How long a node caches the keys. A planned rotation leaves more than this between publishing, signing and
- * deleting, so an outdated list signs as well as the current one.
- */
+/** A rotation waits longer than this between its steps, so that an outdated list signs as well. */
 const rereadMs = 5_000;
 
 /** How long it takes until every node publishes and signs with the keys that are stored now. */
@@ -210,10 +207,7 @@ export async function deleteReplacedKeys(ctx: Context): Promise<void> {
   await store.deleteKeysBefore(ctx.db.single, { sequence });
 }
 
-/**
- * The published signing keys as operators see them, newest first for each algorithm. `serverKey` is the one
- * that can decrypt it, if it is in the ring.
- */
+/** Newest first for each algorithm. `serverKey` can decrypt it, if it is in the ring. */
 export async function listSigningKeys(ctx: Context) {
   const rows = await store.listKeys(ctx.db.read, {});
   const now = ctx.clock();
