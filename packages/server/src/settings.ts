@@ -71,10 +71,7 @@ const idleTimeouts = [
   ['runIdleTtlSeconds', 'runTtlSeconds'],
 ] as const;
 
-/**
- * The idle timeouts. A default is never longer than the absolute lifetime.
- * @throws {ConfigError} for a configured timeout that is longer
- */
+/** A default is never over the lifetime. @throws {ConfigError} for a longer one that is configured */
 function lifetimesOf(config: Config, env: Environment): Partial<Config> {
   const timeouts = idleTimeouts.map(([idle, absolute]) => {
     const { name } = sessionSettings[idle];

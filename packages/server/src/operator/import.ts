@@ -157,10 +157,7 @@ function addressIn(value: unknown): string {
   return result.success ? ` (${result.data.email})` : '';
 }
 
-/**
- * Imports a line or, with the earlier ones of a dry run, tells what that would do.
- * @throws {AuthError} if the line is refused; then nothing of it has taken effect
- */
+/** Imports a line, or tries it in a dry run. @throws {AuthError} a refused line has no effect */
 async function importLine(ctx: Context, value: unknown, earlier: EarlierLines | undefined) {
   const user = check(importedUser, value, theLine);
   for (const passkey of user.passkeys) requireRpId(ctx.config, passkey.rp_id);

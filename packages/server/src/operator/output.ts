@@ -26,10 +26,7 @@ export function createOutput(stdout: TextStream, stderr: TextStream) {
         else reject(new ConfigError(`Standard output cannot be written: ${error.message}.`));
       });
     });
-  /**
-   * Resolves when standard output can take more, with false if its reader has closed the pipe, as `head` does.
-   * @throws {ConfigError} when it cannot be written
-   */
+  /** False if its reader closed the pipe, as `head` does. @throws {ConfigError} if it cannot be written */
   const write = (text: string): Promise<boolean> => writeChunk(`${text}\n`);
   return {
     isTerminal: stdout.isTTY === true,

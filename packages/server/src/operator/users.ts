@@ -99,10 +99,7 @@ function requireAddress(text: string): string {
   return address.data;
 }
 
-/**
- * Prints what support needs about an address: its account, and what was emailed to it.
- * @throws {AuthError} `not_found`, after printing, for an address without an account
- */
+/** Prints an address's account and mails. @throws {AuthError} `not_found`, at the end, without an account */
 async function show(ctx: CommandContext, address: string, { json }: { json?: true }): Promise<void> {
   const { write, writeList } = ctx.output;
   const { user, sign_up_allowed, ...report } = await reportOnAddress(ctx, address);

@@ -159,10 +159,7 @@ function verifierOf(
   return openKeySet(ctx.clock, { fetch, keptWithoutSourceMs: 0, failureKeptMs: 0, known });
 }
 
-/**
- * The client id of a token request: of its service key, or of a public client that it names and that exists.
- * @throws {AuthError} `invalid_client` for a wrong or missing key; `invalid_request` without a client
- */
+/** Of a service key, or a public client by name. @throws {AuthError} `invalid_client`, `invalid_request` */
 export async function proveClient(ctx: Context, { serviceKey, body: { client_id: id } }: TokenRequest) {
   if (serviceKey) return (await authenticateService(ctx, serviceKey)).id;
   if (id === undefined) throw invalidRequest('client_id: is missing');

@@ -56,10 +56,7 @@ const undeclaredScope = (name: string): AuthError => invalidScope(`scope: no ser
 
 const undeclaredResource = (): AuthError => invalidTarget('resource: no service has declared this URI');
 
-/**
- * The service with this resource, and how it declared that. @see RFC 8707 section 2
- * @throws {AuthError} `invalid_target` if no service has declared it
- */
+/** The service that declared this resource. @throws {AuthError} `invalid_target` @see RFC 8707 section 2 */
 async function requireResource(on: Executor, requested: string) {
   const service = await findResource(on, requested);
   if (!service) throw undeclaredResource();

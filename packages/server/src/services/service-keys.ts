@@ -46,10 +46,7 @@ export type ShowKey = (created: CreatedService) => Promise<void>;
 
 const shownByCaller: ShowKey = async () => undefined;
 
-/**
- * Registers a service. `show` gets the only copy of its secret, before the commit.
- * @throws {AuthError} `invalid_request`; `conflict` if one of the names belongs to another service
- */
+/** `show` gets the only copy of the secret, uncommitted. @throws {AuthError} `invalid_request`, `conflict` */
 export async function createService(
   ctx: Context,
   name: string,

@@ -114,10 +114,7 @@ export interface Authentication {
   readonly startedAt: number;
 }
 
-/**
- * How and when the user authenticated. Not for a code, which was approved in another session, earlier.
- * @see RFC 8176, RFC 9470 section 6.2
- */
+/** Not for a code, which was approved in another session. @see RFC 8176, RFC 9470 section 6.2 */
 export function authenticationClaims({ method, startedAt }: Authentication) {
   const auth_time = inSeconds(startedAt);
   switch (method) {

@@ -63,10 +63,7 @@ export interface StartedSession {
   readonly rotation: Rotation;
 }
 
-/**
- * Starts a session of a locked account, for every sign-in.
- * @throws {AuthError} `account_disabled`; `invalid_grant` if the account is gone or all sessions were revoked
- */
+/** @throws {AuthError} `account_disabled`; `invalid_grant` if it is gone or all sessions were revoked */
 export async function startSession(ctx: Context, tx: Executor, session: NewSession): Promise<StartedSession> {
   const { userId, client } = session;
   const previous = await findPreviousSession(ctx, tx, session);

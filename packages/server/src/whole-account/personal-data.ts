@@ -27,10 +27,7 @@ type Account = Awaited<ReturnType<typeof lockAccountAndAddresses>>;
 export const deleteOwnAccount = (ctx: Context, caller: Caller): Promise<void> =>
   deleteById(ctx, caller.userId, (tx) => lockAccountAs(ctx, tx, caller));
 
-/**
- * For the operator: deletes the account with an address and everything that belongs to it.
- * @throws {AuthError} `not_found`; `conflict` for the only owner of an organization
- */
+/** @throws {AuthError} `not_found`; `conflict` for the only owner of an organization */
 export const deleteAccount = async (ctx: Context, email: string): Promise<void> =>
   deleteById(ctx, await findAccountByEmail(ctx, email));
 

@@ -31,11 +31,7 @@ export async function getProfile(on: Executor, userId: string): Promise<TaggedPr
   return tagged(row);
 }
 
-/**
- * Locks an account until the transaction ends, so that every other change to it waits. Lock the account
- * before any of its other rows (`accounts/locks.ts`).
- * @throws {AuthError} `invalid_token` if the account is gone
- */
+/** Lock it before any of its other rows. @throws {AuthError} `invalid_token` if the account is gone */
 export async function lockAccount(tx: Executor, userId: string) {
   const [account] = await lockAccountRow(tx, { id: userId });
   if (!account) throw accountGone();

@@ -60,11 +60,7 @@ export function visibleTo({ scope, account }: Caller): TaggedProfile<ProfileView
   };
 }
 
-/**
- * Applies a JSON merge patch to the profile. A patch that changes nothing leaves `updated_at` alone.
- * @throws {AuthError} `precondition_failed` if `ifMatch` does not match
- * @see RFC 7396, RFC 9110 section 13.1.1
- */
+/** A merge patch (RFC 7396). Unchanged, `updated_at` stays. @throws {AuthError} `precondition_failed` */
 export const updateProfile = (
   ctx: Context,
   { caller, client }: Requester,

@@ -74,11 +74,7 @@ type OrganizationRow = NonNullable<Awaited<ReturnType<typeof insertOrganization>
 const recordOf = (row: OrganizationRow): OrganizationRecord =>
   shown(row, ['id', 'slug', 'name', 'created_at']);
 
-/**
- * Creates an organization without members, or renames it, as far as that is permitted.
- * @throws {AuthError} `conflict` for a personal one; `precondition_failed` if not permitted;
- * `invalid_request`
- */
+/** @throws {AuthError} `conflict` for a personal one; `precondition_failed`; `invalid_request` */
 export async function putOrganization(
   ctx: Context,
   slug: string,

@@ -46,10 +46,7 @@ const by = ({ id }: CallingService) => ({ by: 'service', service_id: id }) as co
 
 const isAny = (header: string | null): boolean => header?.trim() === '*';
 
-/**
- * Organizations have no entity tags: `If-Match` holds only with `*`, and `If-None-Match` fails only with `*`.
- * @see RFC 9110 sections 13.1.1 and 13.1.2
- */
+/** `If-Match` holds only with `*`; `If-None-Match` fails only with `*`. @see RFC 9110 section 13.1 */
 const permittedBy = ({ ifMatch, ifNoneMatch }: Record<'ifMatch' | 'ifNoneMatch', string | null>) => ({
   create: ifMatch === null,
   rename: (ifMatch === null || isAny(ifMatch)) && !isAny(ifNoneMatch),

@@ -15,10 +15,7 @@ type PlatformConfig = ReturnType<typeof platformConfigOf>;
 /** All checked settings. `settings.ts` above adds those of the capabilities. */
 export interface Config extends Readonly<PlatformConfig> {}
 
-/**
- * Reads and checks the settings of the platform and those that capabilities declare.
- * @throws {ConfigError} naming the first setting that is not valid
- */
+/** Reads the platform's settings and those declared. @throws {ConfigError} names the first invalid one */
 export function readConfigOf(env: Environment, declared: Settings, rules: RateLimitRules): Config {
   const s = readSettings(platformSettings, env);
   const values = readSettings(declared, env) as Omit<Config, keyof PlatformConfig>;

@@ -33,10 +33,7 @@ export function keyFilePath(config: Config): string {
   return `${sqliteFileOf(config)!.replace(/\.db$/, '')}.keys`;
 }
 
-/**
- * Whether there are no keys yet, as before the first start on SQLite. With PostgreSQL they must be set.
- * @throws {ConfigError} when retired keys are not valid, which must leave no new files behind
- */
+/** As before the first start on SQLite. @throws {ConfigError} for wrong retired keys, before files are made */
 export function lacksKeys(config: Config, env: Environment): boolean {
   if (hasConfiguredKeys(env) || sqliteFileOf(config) === undefined || existsSync(keyFilePath(config)))
     return false;

@@ -12,10 +12,7 @@ import { executorOn as sqliteExecutor, sqlitePathOf, whenFree } from './sqlite.t
 const noStore = (): Error =>
   new Error('there is no store yet; run `latchkey-server migrate` or start the service to create it');
 
-/**
- * Lets `work` read a database, again on SQLite while another process keeps the file busy.
- * @throws {Error} when the database is unreachable or missing
- */
+/** Reads again while a SQLite file is busy. @throws {Error} when the database is unreachable or missing */
 export async function withReader<T>(url: string, work: (read: Executor) => Promise<T>): Promise<T> {
   const path = sqlitePathOf(url);
   if (path === undefined)

@@ -53,10 +53,7 @@ async function withServer<T>(server: string, options: Options, work: (sql: postg
   }
 }
 
-/**
- * The address of the primary among the servers that a URL names. A single server is not checked.
- * @throws {Error} when none of several servers is a primary that accepts writes
- */
+/** The primary among several servers; a single one is not checked. @throws {Error} if none is one */
 export async function findPrimary(url: string): Promise<string> {
   const servers = postgresServers(url);
   if (servers.length === 1) return url;

@@ -19,10 +19,7 @@ const tooLarge = () =>
     headers: { Connection: 'close' },
   });
 
-/**
- * Buffers the body of a request, up to the size limit, with or without a `Content-Length`.
- * @throws {AuthError} `payload_too_large`, `invalid_request`
- */
+/** Buffers a body, up to the size limit. @throws {AuthError} `payload_too_large`, `invalid_request` */
 export async function receiveBody(request: Request): Promise<Uint8Array> {
   const announced = request.headers.get('Content-Length');
   if (announced !== null && Number(announced) > fieldLimits.bodyBytes) throw tooLarge();

@@ -11,10 +11,7 @@ export interface PresentedCredential {
   readonly value: string;
 }
 
-/**
- * The user's credential in a request. A bearer token precedes the cookie. @see RFC 6750 section 2.1
- * @throws {AuthError} `origin_not_allowed` for a cookie from a page of another origin
- */
+/** A bearer token precedes the cookie (RFC 6750). @throws {AuthError} `origin_not_allowed` for a cookie */
 export function readPresentedCredential(config: Config, headers: Headers): PresentedCredential | undefined {
   const bearer = /^bearer(?: +(.*))?$/i.exec(headers.get('Authorization') ?? '');
   if (bearer) return { type: 'bearer', value: bearer[1]?.trim() ?? '' };

@@ -39,10 +39,7 @@ export const referenceAssets = site.reference;
 /** The serialization of an origin that a policy can name: `;` and `,` in a host would end a directive. */
 const originPattern = /^https?:\/\/[\w.:[\]-]+$/;
 
-/**
- * Browsers ignore an IPv6 address in a policy, so its scheme and port are allowed besides.
- * @see CSP Level 3 section 2.3.1
- */
+/** Browsers ignore IPv6 addresses, so scheme and port are allowed, too. @see CSP Level 3 section 2.3.1 */
 const formSources = (origin: string): string =>
   origin.includes('[') ? `${origin} ${origin.replace(/\[.*\]/, '*')}` : origin;
 

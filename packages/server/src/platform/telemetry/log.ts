@@ -102,10 +102,7 @@ export interface Trace {
 const form = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/;
 const zeros = /^0+$/;
 
-/**
- * The trace that a `traceparent` header names, if it is well-formed. Later versions may have more fields.
- * @see W3C Trace Context, section 3.2
- */
+/** The trace that a well-formed header of any version names. @see W3C Trace Context, section 3.2 */
 export function traceIdIn(traceparent: string | null): string | undefined {
   if (traceparent === null) return undefined;
   const [, version, traceId = '', parentId = '', rest] = form.exec(traceparent) ?? [];

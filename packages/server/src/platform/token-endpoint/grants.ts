@@ -33,11 +33,7 @@ export function requireParameter(parameters: GrantParameters, name: keyof GrantP
   return value;
 }
 
-/**
- * Refuses `authorization_details` where they are not supported, because ignoring them would drop a
- * restriction that the client requested.
- * @throws {AuthError} `invalid_request`
- */
+/** Ignoring them would drop a restriction that the client asked for. @throws {AuthError} `invalid_request` */
 export function refuseAuthorizationDetails(body: { readonly authorization_details?: unknown }): void {
   if (body.authorization_details !== undefined)
     throw invalidRequest('authorization_details: is not supported here');

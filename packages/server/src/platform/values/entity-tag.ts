@@ -1,7 +1,4 @@
-/**
- * Whether an `If-Match` header is `*`, or lists this strong tag. Weak tags never match.
- * @see RFC 9110 section 13.1.1
- */
+/** Whether the header is `*` or lists this tag. Weak tags never match. @see RFC 9110 section 13.1.1 */
 export const ifMatchHolds = (ifMatch: string, etag: string): boolean =>
   ifMatch.trim() === '*' || ifMatch.split(',').some((tag) => tag.trim() === etag);
 

@@ -38,10 +38,7 @@ export const isSameScope = (one: string, other: string): boolean => sorted(one) 
 
 const sorted = (scope: string): string => scope.split(' ').sort().join(' ');
 
-/**
- * The spellings of a resource, the canonical one first: without a path, a final slash does not matter.
- * @see RFC 3986 section 6.2.3
- */
+/** The canonical one first: without a path, a final slash does not matter. @see RFC 3986 section 6.2.3 */
 export function spellingsOf(resource: string): readonly [string, ...string[]] {
   const [, origin] = /^([a-z][a-z0-9+.-]*:\/\/[^/?#]+)\/?$/i.exec(resource) ?? [];
   return origin === undefined ? [resource] : [origin, `${origin}/`];

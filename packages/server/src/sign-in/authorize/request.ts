@@ -31,10 +31,7 @@ export interface ResponseTarget {
 
 export type AuthorizationRequest = ReturnType<typeof parseRequest>;
 
-/**
- * @throws {AuthError} `invalid_request`, which the page shows, because there is no
- * trusted redirect URI to send it to
- */
+/** @throws {AuthError} `invalid_request`, for the page: there is no trusted redirect URI to send it to */
 export function requireClientId({ values, duplicates }: SentParameters): string {
   if (duplicates.includes('client_id')) throw invalidRequest('client_id: appears twice');
   if (!values.client_id) throw invalidRequest('client_id: is missing');

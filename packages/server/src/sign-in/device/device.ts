@@ -34,10 +34,7 @@ const maxUserCodeAttempts = 5;
 const userCodeHashes = (ctx: Context, code: string): string[] =>
   ctx.keys.all.map((key) => key.mac('user code', Buffer.from(code)).toString('base64url'));
 
-/**
- * Issues a device code and a user code. @see RFC 8628 section 3.1
- * @throws {AuthError} `invalid_scope`, `invalid_target`; `unauthorized_client` if device sign-ins are off
- */
+/** @see RFC 8628 section 3.1 @throws {AuthError} `invalid_scope`, `invalid_target`, `unauthorized_client` */
 export async function startDeviceAuthorization(
   ctx: Context,
   request: DeviceAuthorizationRequest,

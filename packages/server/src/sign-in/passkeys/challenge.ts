@@ -35,10 +35,7 @@ export function issueChallenge(ctx: Context, kind: ChallengeKind, sessionId?: st
   return mintChallenge(ctx.keys, kind, handle, sessionId);
 }
 
-/**
- * Verifies a returned challenge without the database.
- * @throws {AuthError} `invalid_grant` when it has expired or was not issued for this ceremony and session
- */
+/** @throws {AuthError} `invalid_grant` for an expired one, or one for another ceremony or session */
 export function verifyChallenge(ctx: Context, kind: ChallengeKind, text: string, sessionId?: string) {
   const handle = readChallenge(ctx.keys, kind, text, sessionId);
   if (!handle) throw ceremonyRefused('foreign_challenge');

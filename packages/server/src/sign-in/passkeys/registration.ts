@@ -40,11 +40,7 @@ export async function startRegistration(ctx: Context, caller: Caller): Promise<C
   };
 }
 
-/**
- * Verifies a new passkey and adds it to the account.
- * @throws {AuthError} `invalid_grant`; `conflict` when it is already registered or the account has too many
- * @see WebAuthn Level 3 section 7.1
- */
+/** @throws {AuthError} `invalid_grant`, `conflict` @see WebAuthn Level 3 section 7.1 */
 export async function registerPasskey(ctx: Context, by: Requester, registration: RegistrationResponse) {
   const { caller } = by;
   const clientData = parseClientData(registration.response.clientDataJSON);
