@@ -22,8 +22,8 @@ function guardOf(members: Partial<ActiveToken> = {}, options: Partial<GuardOptio
     verified.push(accessToken);
     return accessToken === 'lk_at_a' ? token : ({ active: false } as const);
   };
-  const clock = { now: () => now * 1000, sleep: async () => {} };
-  return Object.assign(createGuard({ verifier: { verify, issuer }, clock, ...options }), { verified });
+  const verifier = { verify, issuer, now: () => now * 1000 };
+  return Object.assign(createGuard({ verifier, ...options }), { verified });
 }
 
 const requestTo = (path: string, headers: Record<string, string> = {}, method = 'GET') =>

@@ -16,7 +16,7 @@ import { isSameResource } from './resource.ts';
 import type { Verifier } from './verify.ts';
 
 export interface GuardOptions extends Requirements {
-  readonly verifier: Pick<Verifier, 'verify' | 'issuer'>;
+  readonly verifier: Pick<Verifier, 'verify' | 'issuer'> & Partial<Pick<Verifier, 'now'>>;
   /**
    * The URL of the guarded resource, as the service declared it. Refusals then lead clients to its metadata, so that they can sign their
    * user in without knowing more than this URL. The guard answers requests for the metadata; `protectedResource` is for
@@ -34,6 +34,7 @@ export interface GuardOptions extends Requirements {
    * another server responded, and `wrong_address` that the service's own address differs from `server` or `issuer` of the verifier.
    */
   readonly onUnavailable?: (error: LatchkeyError) => void;
+  /** Default: the time of the service, as `verifier` knows it. */
   readonly clock?: Pick<Clock, 'now'>;
 }
 
@@ -73,7 +74,7 @@ export function createGuard(options: GuardOptions): Guard {
     resource,
     acceptUnbound = false,
     onUnavailable = () => {},
-    clock = systemClock,
+    clock = { now: verifier.now ?? systemClock.now },
     ...requirements
   } = options;
   const metadata = resource === undefined ? undefined : resourceMetadata(resource, () => verifier.issuer());

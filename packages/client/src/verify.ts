@@ -68,6 +68,8 @@ export interface Verifier {
    * @throws {LatchkeyError} `wrong_address` for another one; `not_latchkey`, `unreachable`, `timeout` and the like
    */
   issuer(): Promise<string>;
+  /** The time of the service, in milliseconds since 1970: this machine's clock may be wrong. */
+  now(): number;
   metrics(): VerifierMetrics;
   /** Stops reading the feed. From then on every token is introspected. */
   close(): void;
@@ -78,6 +80,8 @@ const maxCacheSeconds = 60;
 const defaultMaxEntries = 10_000;
 const defaultTimeoutMs = 5_000;
 const maxTokenLength = 1024;
+/** The `Date` of a response is cut to the second. */
+const dateGrainMs = 1000;
 
 /**
  * A verifier with a cache and connection settings of its own: create one per process. With `feed` it reads the feed from
@@ -104,7 +108,10 @@ export function createVerifier(options: VerifierOptions): Verifier {
     throw new RangeError(`cacheSeconds must be 0-${maxCacheSeconds}.`);
   const authorization = authorizationOf(serviceKey);
   const api = createApi({ server, timeoutMs, insecureHttp, ...(fetch ? { fetch } : {}) });
-  const kept = keepAnswers({ maxEntries, clock, monotonic });
+  /** What the monotonic clock lacks to the time of the service. Undefined until it said its time. */
+  let offset: number | undefined;
+  const now = () => (offset === undefined ? clock.now() : monotonic() + offset);
+  const kept = keepAnswers({ maxEntries, now, clock, monotonic });
   const feed = options.feed
     ? openFeed({ api, authorization, timeoutMs, clock, monotonic, kept, onError: onFeedError })
     : undefined;
@@ -129,6 +136,8 @@ export function createVerifier(options: VerifierOptions): Verifier {
       let answer: Verification | undefined;
       try {
         answer = await introspect(api, authorization, token);
+        const time = api.serverTime();
+        if (time !== undefined) offset = time + dateGrainMs - monotonic();
         return answer;
       } finally {
         kept.settle(question, key, answer, isTimed() ? cacheSeconds : undefined);
@@ -162,6 +171,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
       isIssuerConfirmed = true;
       return issuer;
     },
+    now,
     metrics: () => ({
       asked,
       reused,

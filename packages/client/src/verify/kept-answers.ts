@@ -32,6 +32,8 @@ export const isUntouched = ({ touchedUsers, hasGap }: Question): boolean =>
 interface KeptOptions {
   /** The least recently used answer is dropped first. */
   readonly maxEntries: number;
+  /** The time of the service, which decides when a token expires. */
+  readonly now: () => number;
   readonly clock: Pick<Clock, 'now'>;
   readonly monotonic: () => number;
 }
@@ -39,7 +41,7 @@ interface KeptOptions {
 export type KeptAnswers = ReturnType<typeof keepAnswers>;
 
 /** Answers by the hash of their token, so a dump reveals none: for seconds, or until the feed ends them. */
-export function keepAnswers({ maxEntries, clock, monotonic }: KeptOptions) {
+export function keepAnswers({ maxEntries, now, clock, monotonic }: KeptOptions) {
   /** Least recently used first. */
   const answers = new Map<string, KeptAnswer>();
   const byUser = new Map<string, Set<string>>();
@@ -61,8 +63,8 @@ export function keepAnswers({ maxEntries, clock, monotonic }: KeptOptions) {
     get(key: string): Verification | undefined {
       const found = answers.get(key);
       if (!found) return undefined;
-      const now = clock.now();
-      if (now < found.from || now >= found.until || monotonic() >= found.monotonicUntil) {
+      const time = clock.now();
+      if (time < found.from || time >= found.until || monotonic() >= found.monotonicUntil) {
         remove(key, found);
         return undefined;
       }
@@ -86,7 +88,7 @@ export function keepAnswers({ maxEntries, clock, monotonic }: KeptOptions) {
       if (answer && earlier) remove(key, earlier);
       if (!answer || (seconds === undefined && !isFollowed(question, answer))) return;
       const { askedAt } = question;
-      const left = answer.active ? answer.exp * 1000 - askedAt.clock : Number.POSITIVE_INFINITY;
+      const left = answer.active ? answer.exp * 1000 - now() : Number.POSITIVE_INFINITY;
       const lasts = Math.min(left, seconds === undefined ? maxAgeMs : seconds * 1000);
       if (lasts <= 0) return;
       const from = seconds === undefined ? Number.NEGATIVE_INFINITY : askedAt.clock;
