@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test';
 import { goOffline, newPage } from '#support/browser.ts';
 import { service } from '#support/common-service.ts';
-import { confirmed, giveSession, pressed, signIn, startRun } from '#support/people.ts';
+import { alter, confirmed, giveSession, pressed, signIn, startRun } from '#support/people.ts';
 
 const statusOf = async (token: string) => (await service.ask('GET', '/me', { token })).status;
 
@@ -76,6 +76,12 @@ test('runs are shown below their login with what they may do, and one or all of 
   const summary = page.locator('#runs-summary');
   expect(await page.locator('#sessions > li').count()).toBe(3);
   expect([await items.count(), await summary.innerText()]).toEqual([3, '3 runs act as you.']);
+  // As if there were more runs than are listed. The cursor is one of the service, for nothing.
+  await alter(page, 'sessions?*kind=run*', { next_cursor: btoa('1:ses_') });
+  await page.reload();
+  await summary.getByText('More than 3 runs act as you. Only the newest are shown.').waitFor();
+  await page.unrouteAll();
+  await page.reload();
   await confirmed(items.filter({ hasText: 'See your email address' }), 'Stop');
   await page.getByText('Run stopped.').waitFor();
   expect([await items.count(), await summary.innerText()]).toEqual([2, '2 runs act as you.']);

@@ -31,6 +31,7 @@ export async function setScene() {
       const me = { id: 'usr_1', name: text, email: text, created_at: text };
       const session = { ...me, kind: 'device', method: text, last_used_at: text };
       if (url.endsWith('/me')) return Response.json(me, { headers });
+      if (url.includes('kind=run')) return Response.json({ sessions: [], next_cursor: null }, { headers });
       if (url.includes('/sessions'))
         return Response.json(
           { sessions: [session], next_cursor: url.includes('more') ? null : 'more' },

@@ -18,6 +18,6 @@ export const printList = ({ output }: Context, { json, heading, rows, none, abov
       : [
           ...above,
           ...listing(heading, rows, columns),
-          ...(json['next_cursor'] ? ['There are more; only the first thousand are shown.'] : []),
+          ...(json['next_cursor'] ? ['There are more than are shown here.'] : []),
         ],
   );

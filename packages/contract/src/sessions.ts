@@ -8,6 +8,7 @@ import {
   ipAddress,
   model,
   pageOf,
+  pagination,
   shown,
   shownOrNull,
   time,
@@ -98,6 +99,13 @@ export const sessionEndpoints = {
     ...at('sessions', 'get', '/sessions'),
     title: 'List sessions',
     summary: "Lists the user's active sessions, newest first",
+    query: pagination.extend({
+      kind: described(
+        z.enum(['login', 'run']).optional(),
+        'Only `login` (browsers, devices and applications) or only `run`. Default: both.',
+        'login',
+      ),
+    }),
     response: sessionList,
   }),
   revokeSession: define({

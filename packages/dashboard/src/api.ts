@@ -1,6 +1,7 @@
 import { type CallInput, createApi } from '@latchkey/client/api';
 import { LatchkeyError, type LatchkeyErrorCode } from '@latchkey/client/errors';
 import { allPages } from '@latchkey/client/internal/pages';
+import { allSessions } from '@latchkey/client/internal/session-list';
 import type { Answer, Body, OperationId } from '@latchkey/client/operations';
 import type { Profile, ProfileView } from '@latchkey/contract/account';
 import type { Event } from '@latchkey/contract/events';
@@ -88,8 +89,5 @@ async function eventsSince(since: number) {
   return { events, isComplete: next_cursor === null || events.slice(-1).some(isBefore) };
 }
 
-/** Lists the user's sessions, newest first, up to 1,000. */
-export const listSessions = () =>
-  resultOf(
-    allPages('sessions', (query) => api.call('listSessions', { query })).then(({ entries }) => entries),
-  );
+/** Lists all logins of the user, then the newest runs, which are not complete if there is a cursor. */
+export const listSessions = () => resultOf(allSessions((query) => api.call('listSessions', { query })));

@@ -1,4 +1,5 @@
-import { allPages } from '@latchkey/client/internal/pages';
+import { allLogins, allSessions } from '@latchkey/client/internal/session-list';
+import type { Query } from '@latchkey/client/operations';
 import type { Session } from '@latchkey/client/session';
 import { sessionMethod, sessionName } from '@latchkey/contract/session-words';
 import type { Session as ListedSession } from '@latchkey/contract/sessions';
@@ -9,15 +10,15 @@ import { nextLogin, nextLoginLines } from '../new-login.ts';
 import { printList } from '../pages.ts';
 import { localTime } from '../text.ts';
 
-/** `latchkey sessions`: the user's sessions, newest first, each with its runs below it. */
+/** `latchkey sessions`: the user's sessions, newest first, each with its runs below it, and those of keys at the end. */
 export async function listSessions(ctx: Context): Promise<void> {
   const { session } = await connect(ctx);
-  const { entries, next_cursor } = await allSessions(session, ctx.signal);
+  const { sessions, next_cursor } = await allSessions(pageOf(session, ctx.signal));
   printList(ctx, {
-    json: { sessions: entries, next_cursor },
-    above: runsLines(entries),
+    json: { sessions: sessions.toSorted(byStart), next_cursor },
+    above: runsLines(sessions, next_cursor !== null),
     heading: ['ID', 'NAME', 'SIGNED IN WITH', 'IP ADDRESS', 'STARTED', 'LAST USED'],
-    rows: nested(entries).map(({ depth, listed }) => [
+    rows: nested(sessions).map(({ depth, listed }) => [
       listed.id,
       depth === 0 ? sessionName(listed) : `${'  '.repeat(depth - 1)}└ ${sessionName(listed)}`,
       sessionMethod(listed.method),
@@ -33,8 +34,8 @@ export async function revokeSession(ctx: Context, id: string): Promise<void> {
   if (id === '') throw new UsageError('A session ID cannot be empty.');
   const connection = await connect(ctx);
   const { session } = connection;
-  const { entries } = await allSessions(session, ctx.signal);
-  const current = entries.find((listed) => listed.current)?.id === id;
+  const logins = await allLogins(pageOf(session, ctx.signal));
+  const current = logins.find((listed) => listed.current)?.id === id;
   await cancellable('Cancelled, but the server may already have ended that session.', () =>
     current
       ? session.logout({ signal: ctx.signal })
@@ -55,14 +56,19 @@ async function leaveCurrent({ server, stored, ...connection }: Connection): Prom
   ];
 }
 
-const allSessions = (session: Session, signal: AbortSignal) =>
-  allPages('sessions', (query) => session.call('listSessions', { query, signal }));
+const pageOf = (session: Session, signal: AbortSignal) => (query: Query<'listSessions'>) =>
+  session.call('listSessions', { query, signal });
+
+/** Newest first, as the service lists them. */
+const byStart = (one: ListedSession, other: ListedSession): number =>
+  other.created_at.localeCompare(one.created_at);
 
 /** How many programs have a token of their own that acts for the user. */
-function runsLines(entries: readonly ListedSession[]): string[] {
+function runsLines(entries: readonly ListedSession[], hasMore: boolean): string[] {
   const runs = entries.filter(({ kind }) => kind === 'run').length;
   if (runs === 0) return [];
-  return [runs === 1 ? '1 run acts as you.' : `${runs} runs act as you.`, ''];
+  const count = hasMore ? `More than ${runs}` : String(runs);
+  return [runs === 1 ? '1 run acts as you.' : `${count} runs act as you.`, ''];
 }
 
 /** Each run below its parent. A run within a key, which is not a session, keeps its place. */

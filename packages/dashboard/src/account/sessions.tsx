@@ -19,8 +19,9 @@ import { finish, Section, sectionData } from './section.tsx';
 
 const words = texts.account.sessions;
 
-/** The user's sessions, newest first, once loaded. */
+/** The user's logins, then the runs, each newest first, once loaded. */
 export const sessions = signal<readonly Session[] | undefined>(undefined);
+const hasMoreRuns = signal(false);
 
 const busy = busyState();
 
@@ -31,8 +32,9 @@ async function loadSessions(): Promise<Problem | undefined> {
   const list = await detectSignOut(upToDate(listSessions));
   if (!list.ok) return list.problem;
   // Only a narrow session needs the sentences of scopes. If they can't be loaded, the list shows the names of scopes.
-  if (list.value.some(isNarrow)) await loadKnownScopes();
-  sessions.value = list.value;
+  if (list.value.sessions.some(isNarrow)) await loadKnownScopes();
+  sessions.value = list.value.sessions;
+  hasMoreRuns.value = list.value.next_cursor !== null;
   return undefined;
 }
 
@@ -204,7 +206,11 @@ function SessionList({ all }: { all: readonly Session[] }) {
   const runs = all.filter(isRun).length;
   return (
     <>
-      {runs === 0 ? null : <p id="runs-summary">{counted(words.runs, runs)}</p>}
+      {runs === 0 ? null : (
+        <p id="runs-summary">
+          {hasMoreRuns.value ? fill(words.moreRuns, { count: String(runs) }) : counted(words.runs, runs)}
+        </p>
+      )}
       <List id="sessions">
         {shown.map((session) => (
           <SessionRow

@@ -1,10 +1,11 @@
 import { expect, test } from 'bun:test';
 import { sessionList } from '@latchkey/contract/sessions';
-import { disown, newAddress, signInByMail, subjects } from '#support/account.ts';
+import { disown, newAddress, outcome, signInByMail, subjects } from '#support/account.ts';
 import { onBothDatabases, type Tokens } from '#support/app.ts';
-import { decideDevice, startDevice } from '#support/devices.ts';
+import { decideDevice, pollDevice, startDevice } from '#support/devices.ts';
 import { createdKey } from '#support/keys.ts';
 import { planOf } from '#support/plan.ts';
+import { startedRun } from '#support/runs.ts';
 import { declareService } from '#support/services.ts';
 import { shared } from '#support/shared.ts';
 import { until } from '#support/until.ts';
@@ -48,6 +49,31 @@ onBothDatabases('the list of sessions', (open) => {
     ]);
     for (const { id, created_at, last_used_at } of sessions)
       expect([id, last_used_at >= created_at]).toEqual([expect.stringMatching(/^ses_[\w-]+$/), true]);
+  });
+
+  test('a list of logins has no runs, one of runs nothing else, page by page', async () => {
+    const own = await app.login(newAddress());
+    const codes = await startDevice(app);
+    await decideDevice(app, 'approve', codes, own);
+    const { access_token } = (await pollDevice(app, codes)).body;
+    for (const scope of ['profile', 'email']) await startedRun(app, access_token, { scope });
+    const kinds = async (query: string) => {
+      const { sessions, next_cursor } = await list(own, `?limit=1&${query}`);
+      return [...sessions.map(({ kind }) => kind), next_cursor];
+    };
+    for (const [kind, listed] of [
+      ['login', ['device', 'browser']],
+      ['run', ['run', 'run']],
+    ] as const) {
+      const [first, cursor] = await kinds(`kind=${kind}`);
+      expect([first, ...(await kinds(`kind=${kind}&cursor=${cursor}`))]).toEqual([...listed, null]);
+    }
+    expect((await list(own)).sessions).toHaveLength(4);
+    const refused = await app.ask('GET', '/sessions?kind=key', { token: own.access_token });
+    expect([outcome(refused), refused.body.error_description]).toEqual([
+      '400 invalid_request',
+      expect.stringMatching(/^kind:/),
+    ]);
   });
 
   test('refreshes and requests update last_used_at', async () => {

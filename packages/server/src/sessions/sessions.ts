@@ -108,13 +108,13 @@ export async function limitingChanges<Changed>(
   return { body: await refundingOnError(counted, change), headers: counted.headers };
 }
 
-/** One page of a user's active sessions, newest first. `sessionId` is the current one, if the user asks. */
+/** One page of a user's active sessions, or of one kind, newest first. `sessionId` is the current one, if the user asks. */
 export async function listSessions(
   ctx: Context,
   { userId, sessionId }: { readonly userId: string; readonly sessionId?: string },
-  page: PageRequest,
+  { kind = 'all', ...page }: PageRequest & { readonly kind?: keyof typeof store.listSessions | undefined },
 ) {
-  const rows = await store.listSessions(ctx.db.read, {
+  const rows = await store.listSessions[kind](ctx.db.read, {
     user_id: userId,
     ...timesOfUse(ctx),
     ...placeOf(page, { time: Number.MAX_SAFE_INTEGER, id: 'ses_' }),

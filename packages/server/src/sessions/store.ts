@@ -219,28 +219,31 @@ export const findSession = lookup((db, p, dialect) =>
  * The sessions of a user that are in use, from a position in the list on, newest first: the first of each kind,
  * merged, so that many of one kind, ended or not, delay no list of the others.
  */
-export const listSessions = statement<{ user_id: string } & TimesOfUse & PlaceInList>()((db, p, dialect) => {
-  const firstOf = (kind: Session['kind']) =>
-    db
-      .selectFrom('sessions')
-      .selectAll()
-      .where('user_id', '=', p.user_id)
-      .where((e) => (kind === 'run' ? isRun(e) : e('kind', '=', kind)))
-      .$narrowType<{ kind: Session['kind']; method: Session['method'] }>()
-      .where(kind === 'run' ? isActive(p.now, dialect) : isInUse(p, dialect))
-      // Where reading the index starts: databases do not find it in the next condition.
-      .where('created_at', '<=', p.from_time)
-      .where((e) => e.or([e('created_at', '<', p.from_time), e('id', '<', p.from_id)]))
+const listOf = (kinds: readonly Session['kind'][]) =>
+  statement<{ user_id: string } & TimesOfUse & PlaceInList>()((db, p, dialect) => {
+    const firstOf = (kind: Session['kind']) =>
+      db
+        .selectFrom('sessions')
+        .selectAll()
+        .where('user_id', '=', p.user_id)
+        .where((e) => (kind === 'run' ? isRun(e) : e('kind', '=', kind)))
+        .$narrowType<{ kind: Session['kind']; method: Session['method'] }>()
+        .where(kind === 'run' ? isActive(p.now, dialect) : isInUse(p, dialect))
+        // Where reading the index starts: databases do not find it in the next condition.
+        .where('created_at', '<=', p.from_time)
+        .where((e) => e.or([e('created_at', '<', p.from_time), e('id', '<', p.from_id)]))
+        .orderBy('created_at', 'desc')
+        .orderBy('id', 'desc')
+        .limit(p.limit);
+    return kinds
+      .map((kind) => db.selectFrom(firstOf(kind).as('first')).selectAll())
+      .reduce((all, first) => all.unionAll(first))
       .orderBy('created_at', 'desc')
       .orderBy('id', 'desc')
       .limit(p.limit);
-  return sessionKinds
-    .map((kind) => db.selectFrom(firstOf(kind).as('first')).selectAll())
-    .reduce((all, first) => all.unionAll(first))
-    .orderBy('created_at', 'desc')
-    .orderBy('id', 'desc')
-    .limit(p.limit);
-});
+  });
+
+export const listSessions = { all: listOf(sessionKinds), login: listOf(loginKinds), run: listOf(['run']) };
 
 export const findUnrevokedSession = statement<{ user_id: string }>()((db, p) =>
   db.selectFrom('sessions').select('id').where('user_id', '=', p.user_id).where(isUnrevoked()).limit(1),
