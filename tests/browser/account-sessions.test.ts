@@ -1,9 +1,10 @@
 // The sessions and runs on the account page, in a real browser against the real service.
 
 import { expect, test } from 'bun:test';
+import type { Route } from 'playwright-core';
 import { goOffline, newPage } from '#support/browser.ts';
 import { service } from '#support/common-service.ts';
-import { alter, confirmed, giveSession, pressed, signIn, startRun } from '#support/people.ts';
+import { alerted, alter, confirmed, giveSession, pressed, signIn, startRun } from '#support/people.ts';
 
 const statusOf = async (token: string) => (await service.ask('GET', '/me', { token })).status;
 
@@ -86,9 +87,19 @@ test('runs are shown below their login with what they may do, and one or all of 
   await page.getByText('Run stopped.').waitFor();
   expect([await items.count(), await summary.innerText()]).toEqual([2, '2 runs act as you.']);
   expect(await Promise.all(runs.map(statusOf))).toEqual([200, 401, 403]);
+  // One begins after the page was loaded, and another while they are ended.
+  runs.push(await startRun(service.url, access_token, 'email'));
+  const startAnother = async (route: Route) => {
+    runs.push(await startRun(service.url, access_token, 'profile'));
+    await route.continue();
+  };
+  await page.route('**/auth/sessions/*', startAnother, { times: 1 });
   await confirmed(login, 'Stop all runs');
+  await alerted(page, 'Others are still active: they began in the meantime');
+  expect(await Promise.all(runs.map(statusOf))).toEqual([401, 401, 401, 401, 200]);
+  await pressed(page, 'Stop all runs');
   await page.getByText('All runs stopped.').waitFor();
   expect([await items.count(), await summary.count()]).toEqual([0, 0]);
-  expect(await Promise.all(runs.map(statusOf))).toEqual([401, 401, 401]);
+  expect(await Promise.all(runs.map(statusOf))).toEqual(runs.map(() => 401));
   expect(await statusOf(access_token)).toBe(200);
 });

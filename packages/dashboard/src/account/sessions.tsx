@@ -10,7 +10,7 @@ import { busyState } from '../ui/busy.ts';
 import { Button } from '../ui/elements.tsx';
 import { Details, RelativeTime, Untrusted, UntrustedHint } from '../ui/facts.tsx';
 import { browserIcon, phoneIcon, runIcon, terminalIcon } from '../ui/icons.ts';
-import { AskingButton } from '../ui/question.tsx';
+import { AskingButton, isAsking } from '../ui/question.tsx';
 import { List, Row } from '../ui/row.tsx';
 import { detectSignOut, runAction, upToDate } from './actions.tsx';
 import { everything } from './key-request.ts';
@@ -55,18 +55,23 @@ async function end(ended: Session): Promise<Problem | undefined> {
   return undefined;
 }
 
-/** Ends sessions, one after the other. @param done what is said afterwards */
-async function endAll(ended: readonly Session[], done: string): Promise<string | undefined> {
-  let problem: Problem | undefined;
-  for (const session of ended) problem ??= await end(session);
-  if (!problem) return finish('sessions', done);
-  return explain(problem, ended.length > 1 ? { somebody_else: words.somebodyElse } : {});
+async function endOne(session: Session, done: string): Promise<string | undefined> {
+  const problem = await end(session);
+  return problem ? explain(problem) : finish('sessions', done);
 }
 
-/** Ends all sessions but this one, including those started since the page was opened. */
-async function endOthers(): Promise<string | undefined> {
-  const problem = await loadSessions();
-  return problem ? explain(problem) : endAll(sessions.value?.filter(isOther) ?? [], words.othersEnded);
+/**
+ * Ends these sessions, one after the other, including those started since the page was opened.
+ * @param done what is said afterwards, unless others are left
+ */
+async function endAll(isEnded: (session: Session) => boolean, done: string): Promise<string | undefined> {
+  let problem = await loadSessions();
+  const ended = sessions.value?.filter(isEnded) ?? [];
+  for (const session of ended) problem ??= await end(session);
+  problem ??= await loadSessions();
+  if (problem) return explain(problem, ended.length > 1 ? { somebody_else: words.somebodyElse } : {});
+  const areMore = sessions.value?.some(isEnded) || (hasMoreRuns.value && ended.some(isRun));
+  return areMore ? words.moreActive : finish('sessions', done);
 }
 
 const isRun = ({ kind }: Session): boolean => kind === 'run';
@@ -106,8 +111,11 @@ const Title = ({ session }: { session: Session }) => (
   </>
 );
 
+const runsWithin = (id: string) => (session: Session) => session.within?.includes(id) ?? false;
+
 /** The runs within a session, with a button for each and for all of them. */
-function Runs({ runs, titleId }: { runs: readonly Session[]; titleId: string }) {
+function Runs({ id, runs, titleId }: { id: string; runs: readonly Session[]; titleId: string }) {
+  const stopAllId = `end-runs-${titleId}`;
   return (
     <div class="runs">
       <ul class="plain-list" aria-labelledby={titleId}>
@@ -115,14 +123,14 @@ function Runs({ runs, titleId }: { runs: readonly Session[]; titleId: string }) 
           <SessionRow key={session.id} session={session} />
         ))}
       </ul>
-      {runs.length < 2 ? null : (
+      {runs.length < 2 && !isAsking(stopAllId) ? null : (
         <AskingButton
-          id={`end-runs-${titleId}`}
+          id={stopAllId}
           titleId={titleId}
           label={words.stopAll}
           question={words.stopAllQuestion}
           busy={busy}
-          onConfirm={() => busy.run(() => endAll(runs, words.allStopped))}
+          onConfirm={() => busy.run(() => endAll(runsWithin(id), words.allStopped))}
         />
       )}
     </div>
@@ -141,7 +149,7 @@ function SessionRow({ session, runs = [] }: { session: Session; runs?: readonly 
       titleId={titleId}
       icon={iconOf(session)}
       title={<Title session={session} />}
-      below={runs.length === 0 ? null : <Runs runs={runs} titleId={titleId} />}
+      below={runs.length === 0 ? null : <Runs id={session.id} runs={runs} titleId={titleId} />}
       action={
         session.current ? null : (
           <AskingButton
@@ -150,7 +158,7 @@ function SessionRow({ session, runs = [] }: { session: Session; runs?: readonly 
             label={label}
             question={fillParts(question, { name: <Name session={session} /> })}
             busy={busy}
-            onConfirm={() => busy.run(() => endAll([session], done))}
+            onConfirm={() => busy.run(() => endOne(session, done))}
           />
         )
       }
@@ -213,11 +221,7 @@ function SessionList({ all }: { all: readonly Session[] }) {
       )}
       <List id="sessions">
         {shown.map((session) => (
-          <SessionRow
-            key={session.id}
-            session={session}
-            runs={all.filter(({ within }) => within?.includes(session.id))}
-          />
+          <SessionRow key={session.id} session={session} runs={all.filter(runsWithin(session.id))} />
         ))}
       </List>
       {shown.length < ordered.length ? (
@@ -240,7 +244,7 @@ export const Sessions = () => (
           label={words.endOthers}
           question={words.endOthersQuestion}
           busy={busy}
-          onConfirm={() => busy.run(endOthers)}
+          onConfirm={() => busy.run(() => endAll(isOther, words.othersEnded))}
         />
       ) : null
     }
