@@ -130,7 +130,7 @@ test('the request survives signing in, and the address that the program suggests
   expect(query.get('code')).toMatch(/^lk_ac_/);
 });
 
-test('a trusted application gets its code without a question, unless it wants the account to be chosen; prompt=login shows the sign-in, however recent the last one is, and then continues', async () => {
+test('a trusted application gets its code without a question, unless it wants the account to be chosen; prompt=login shows the sign-in, however recent the last one is, and then continues; if the browser forgets the request, one more sign-in counts', async () => {
   const email = newAddress();
   const page = await signedInPage(email);
   const changes = changesBy(page.context());
@@ -149,6 +149,23 @@ test('a trusted application gets its code without a question, unless it wants th
   const next = program.next();
   await signInHere(page, service.url, email, 2);
   expect((await next).search).toContain('code=lk_ac_');
+  await headed(page, 'You can close this tab');
+
+  // Another tab answers the same request, so that the browser forgets that it came: one more sign-in counts.
+  const asking = of(application, { prompt: 'login' });
+  await open(page, asking);
+  await signInHere(page, service.url, email, 3);
+  await headed(page, 'Let Grafana use your Latchkey account?');
+  const tab = await page.context().newPage();
+  await open(tab, asking);
+  await button(tab, 'Deny').click();
+  await headed(tab, 'You can close this tab');
+  await approve(page);
+  await signInHere(page, service.url, email, 4);
+  await headed(page, 'Let Grafana use your Latchkey account?');
+  const approved = program.next();
+  await approve(page);
+  expect((await approved).search).toContain('code=lk_ac_');
 });
 
 test('an error goes to a service by itself, but at a click to the command line, to an external client, and if it says that another person is signed in than the one whom the client expects', async () => {

@@ -67,10 +67,13 @@ function unavailable(problem: Problem): void {
   if (step.value.at !== 'review') step.value = { at: 'unavailable' };
 }
 
+/** A sign-in that is not new enough reloads the page, which notes that the request came, and then shows the sign-in. */
 function failed(problem: Problem, source: AuthorizationSource): undefined {
   const response = responseIn(problem);
   if (response !== undefined) refuse({ message: problem.message ?? '', response, source }, problem.code);
   else if (problem.code === 'invalid_token') location.replace(loginPath(here));
+  else if (problem.code === 'insufficient_user_authentication' && asksForSignIn)
+    leavePage(() => location.reload());
   else if (problem.code === 'invalid_request') step.value = { at: 'unknown', message: problem.message ?? '' };
   else unavailable(problem);
 }
@@ -78,15 +81,16 @@ function failed(problem: Problem, source: AuthorizationSource): undefined {
 const decide = (decision: Decision, pending: PendingAuthorization) =>
   busy.run(async () => {
     const decided = { ...request, scope: pending.scope };
-    const result = await withRecentSignIn(() =>
+    const send = () =>
       decision === 'deny'
         ? call('denyAuthorization', { body: decided })
         : withTouch(
             pending.passkey !== null,
             () => call('verifyAuthorization', { body: decided }),
             (passkey) => call('approveAuthorization', { body: { ...decided, passkey } }),
-          ),
-    );
+          );
+    // A sign-in on this page would not count if the browser forgot meanwhile when the request came.
+    const result = await (asksForSignIn ? send() : withRecentSignIn(send));
     if (!result.ok) return failed(result.problem, pending);
     // Coming back shows that it was answered, instead of asking again.
     keepOutcome({ decision }, here);
