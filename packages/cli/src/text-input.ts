@@ -28,7 +28,8 @@ export interface TextSource extends AsyncIterable<Uint8Array | string> {
 
 /** The first line that is not blank, trimmed. Empty at the end. @throws {LatchkeyError} `aborted` */
 export async function readLine(input: TextSource, maxLength: number, signal: AbortSignal): Promise<string> {
-  const line = /\S[^\n]*\n/;
+  // Without the anchor it would look for the end of a long line from each of its characters.
+  const line = /^\s*\S[^\n]*\n/;
   const text = await readUntil(input, line, maxLength, signal);
   return (line.exec(text)?.[0] ?? text).trim();
 }

@@ -1,7 +1,10 @@
 // A job whose CI system does not answer as it should. What a job gets is in tests/cli/transcripts/federated-token.txt.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { spawnSync } from 'bun';
 import { codeOf } from '#support/client.ts';
+import { temporaryDirectory } from '#support/service.ts';
 import { createApi } from './api.ts';
 import { federatedToken } from './federation.ts';
 import type { Fetch } from './transport.ts';
@@ -39,6 +42,17 @@ test('an answer of GitHub without a token is unreachable, and follows no redirec
     expect(await codeOf(requestWith(github))).toBe('unreachable');
     expect(asked).toEqual(['https://github.example/token?audience=https%3A%2F%2Flogin.example', 'error']);
   }
+});
+
+test('an abort ends the wait for a pipe that nothing writes to', async () => {
+  const pipe = join(temporaryDirectory(), 'pipe');
+  spawnSync(['mkfifo', pipe]);
+  process.env['LATCHKEY_ID_TOKEN_FILE'] = pipe;
+  const stop = new AbortController();
+  const token = requestWith(fetch, stop.signal);
+  delete process.env['LATCHKEY_ID_TOKEN_FILE'];
+  stop.abort();
+  expect(await codeOf(token)).toBe('aborted');
 });
 
 test('an abort ends the request to GitHub', async () => {

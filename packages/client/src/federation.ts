@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import type { federationGrantType as contractGrantType, IssuedToken } from '@latchkey/contract/tokens';
 import type { Api } from './api.ts';
 import { hasCode, LatchkeyError } from './errors.ts';
 import { isLoopbackHost } from './loopback.ts';
+import { readSmallFile } from './small-file.ts';
 import { requestRun, type WantedToken } from './token-exchange.ts';
 import { boundedText, parseJson, within } from './transport.ts';
 
@@ -37,18 +37,20 @@ async function findAssertion(api: Api, signal: AbortSignal | undefined): Promise
     'ACTIONS_ID_TOKEN_REQUEST_URL',
     'ACTIONS_ID_TOKEN_REQUEST_TOKEN',
   ].map((name) => process.env[name]?.trim());
-  if (file) return readAssertion(file);
+  if (file) return readAssertion(file, signal);
   if (token) return token;
   if (url && requestToken) return askGitHub(api, url, requestToken, signal);
   throw new TypeError(
-    'This job has no token: LATCHKEY_ID_TOKEN_FILE, LATCHKEY_ID_TOKEN and ACTIONS_ID_TOKEN_REQUEST_URL with its token are not set.',
+    'This job has no token: LATCHKEY_ID_TOKEN_FILE, LATCHKEY_ID_TOKEN and ACTIONS_ID_TOKEN_REQUEST_URL with its token are not set. On GitHub, give the job the permission `id-token: write`.',
   );
 }
 
-async function readAssertion(file: string): Promise<string> {
-  const token = (await readFile(file, 'utf8').catch(() => '')).trim();
-  if (token) return token;
-  throw new TypeError('The file in LATCHKEY_ID_TOKEN_FILE cannot be read, or is empty.');
+async function readAssertion(file: string, signal: AbortSignal | undefined): Promise<string> {
+  const token = await readSmallFile(file, signal).catch((error: unknown) => {
+    if (hasCode(error, 'aborted')) throw error;
+  });
+  if (token?.trim()) return token.trim();
+  throw new TypeError('The file in LATCHKEY_ID_TOKEN_FILE cannot be read, is empty or too long.');
 }
 
 /** The token that GitHub issues to the job, for this server only. */

@@ -1,17 +1,17 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { isAbsolute } from 'node:path';
 import { isatty } from 'node:tty';
 import { storeOfOneLogin } from '@latchkey/client/credentials';
-import { LatchkeyError } from '@latchkey/client/errors';
+import { hasCode, LatchkeyError } from '@latchkey/client/errors';
 import type { ForwardTarget } from '@latchkey/client/internal/agent-forwarder';
 import { agentLifetimeSeconds } from '@latchkey/client/internal/agent-runs';
 import { type RunningAgent, startAgent } from '@latchkey/client/internal/agent-server';
 import { isLoopbackHost } from '@latchkey/client/internal/loopback';
 import { requireStoredLogin } from '@latchkey/client/internal/refresh';
 import { canonicalResource } from '@latchkey/client/internal/resource';
+import { readSmallFile } from '@latchkey/client/internal/small-file';
 import { systemCode, systemReason } from '@latchkey/client/internal/storage/store-failure';
 import { openSession } from '@latchkey/client/session';
 import { type Asker, askOnce, findAsker } from '../agent-question.ts';
@@ -27,7 +27,7 @@ const notFound = 127;
 
 /** `latchkey agent`: hands out tokens of this login until it is interrupted. */
 export async function agent(ctx: Context, options: AgentOptions): Promise<void> {
-  const { ask, ...policy } = await readPolicy(options);
+  const { ask, ...policy } = await readPolicy(ctx, options);
   const asker = ask ? await findAsker(ctx, ctx.signal) : undefined;
   const { running } = await start(ctx, policy, asker);
   const { variables } = running;
@@ -43,7 +43,7 @@ export async function agentRun(
   [name = '', ...args]: readonly string[],
   options: AgentOptions,
 ): Promise<void> {
-  const { ask, ...policy } = await readPolicy(options);
+  const { ask, ...policy } = await readPolicy(ctx, options);
   const held = ask ? createHeldOutput(ctx.output) : undefined;
   const ended = new AbortController();
   const asker = held && (await findAsker(ctx, ended.signal, held));
@@ -176,7 +176,7 @@ interface AgentOptions {
 }
 
 /** Options override the file. @throws {UsageError} */
-async function readPolicy({ policy: file, ...options }: AgentOptions) {
+async function readPolicy({ signal }: Context, { policy: file, ...options }: AgentOptions) {
   const {
     scope,
     resource,
@@ -184,7 +184,7 @@ async function readPolicy({ policy: file, ...options }: AgentOptions) {
     listen,
     forward = [],
     ask = false,
-  } = { ...(file === undefined ? {} : await readFileOptions(file)), ...options };
+  } = { ...(file === undefined ? {} : await readFileOptions(file, signal)), ...options };
   const scopes = scope ? requestedAccess(scope, resource).scope.split(' ') : [];
   if (scopes.includes('*'))
     throw new UsageError('An agent never hands out *.', 'Name the scopes to hand out.');
@@ -229,11 +229,12 @@ const members = new Map<string, (value: unknown) => boolean>(
 );
 
 /** @throws {UsageError} */
-async function readFileOptions(file: string): Promise<AgentOptions> {
+async function readFileOptions(file: string, signal: AbortSignal): Promise<AgentOptions> {
   let options: unknown;
   try {
-    options = JSON.parse(await readFile(file, 'utf8'));
-  } catch {
+    options = JSON.parse(await readSmallFile(file, signal));
+  } catch (error) {
+    if (hasCode(error, 'aborted')) throw error;
     throw new UsageError(`The policy in ${file} cannot be read, or is not JSON.`);
   }
   if (typeof options !== 'object' || options === null || Array.isArray(options))

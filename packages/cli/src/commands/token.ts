@@ -48,5 +48,5 @@ async function print({ output }: Context, issue: () => Promise<IssuedToken>): Pr
 /** @throws {UsageError} if the job has no token */
 function usageError(error: unknown): never {
   if (!(error instanceof TypeError)) throw error;
-  throw new UsageError(error.message, 'On GitHub, give the job the permission `id-token: write`.');
+  throw new UsageError(error.message);
 }
