@@ -196,7 +196,10 @@ test('an error goes to a service by itself, but at a click to the command line, 
   await page.route('**/authorize/verify', (route) =>
     route.fulfill({ status: 400, headers: { 'X-Request-Id': 'r' }, json }),
   );
-  expect(await errorAtClick(of(application), 'Grafana requested something')).toBe('login_required');
+  expect(await errorAtClick(of(application), 'Grafana expects')).toBe('login_required');
+  await open(page, of(application));
+  await page.getByRole('link', { name: 'Use a different account' }).click();
+  await page.waitForURL(/\/login\?next=.*prompt=login$/);
 });
 
 test('an external client is named by its host, and its own name stands in quotes', async () => {

@@ -7,7 +7,7 @@ import type { AuthorizationPage } from '@latchkey/contract/page-data';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { signal } from '@preact/signals';
 import { call, getProfile, type Problem } from '../api.ts';
-import { Denied, Review } from '../approval/review.tsx';
+import { Denied, Review, SignedInAs } from '../approval/review.tsx';
 import { touchErrors, withTouch } from '../approval/touch.ts';
 import { withRecentSignIn } from '../confirm/confirm.tsx';
 import { explain } from '../error-messages.ts';
@@ -26,11 +26,19 @@ import { ReviewedButton } from '../ui/reviewed-button.tsx';
 
 type Decision = 'approve' | 'deny';
 
+interface Refusal {
+  readonly message: string;
+  readonly response: AuthorizationResponse;
+  readonly source: AuthorizationSource;
+  /** The client expects another person than the one who is signed in. */
+  readonly isForAnother?: boolean;
+}
+
 type Step =
   | { at: 'loading' }
   | { at: 'unavailable' }
   | { at: 'unknown'; message: string }
-  | { at: 'refused'; message: string; response: AuthorizationResponse; source: AuthorizationSource }
+  | { at: 'refused'; refusal: Refusal }
   | { at: 'review'; pending: PendingAuthorization }
   | { at: 'decided'; decision: Decision };
 
@@ -56,9 +64,9 @@ function leave(response: AuthorizationResponse): undefined {
  * A refusal goes to a service by itself, to any other client at a click: anybody may name a port of this computer. So does one that
  * would tell a service who is signed in.
  */
-function refuse(refusal: Omit<Extract<Step, { at: 'refused' }>, 'at'>, code?: string): void {
-  if (refusal.source.client.kind === 'service' && code !== 'login_required') leave(refusal.response);
-  else step.value = { at: 'refused', ...refusal };
+function refuse(refusal: Refusal): void {
+  if (refusal.source.client.kind === 'service' && !refusal.isForAnother) leave(refusal.response);
+  else step.value = { at: 'refused', refusal };
 }
 
 /** Says why the request could not be looked at, with a button that tries again. */
@@ -70,11 +78,11 @@ function unavailable(problem: Problem): void {
 /** A sign-in that is not new enough reloads the page, which notes that the request came, and then shows the sign-in. */
 function failed(problem: Problem, source: AuthorizationSource): undefined {
   const response = responseIn(problem);
-  if (response !== undefined) refuse({ message: problem.message ?? '', response, source }, problem.code);
-  else if (problem.code === 'invalid_token') location.replace(loginPath(here));
-  else if (problem.code === 'insufficient_user_authentication' && asksForSignIn)
-    leavePage(() => location.reload());
-  else if (problem.code === 'invalid_request') step.value = { at: 'unknown', message: problem.message ?? '' };
+  const { code, message = '' } = problem;
+  if (response !== undefined) refuse({ message, response, source, isForAnother: code === 'login_required' });
+  else if (code === 'invalid_token') location.replace(loginPath(here));
+  else if (code === 'insufficient_user_authentication' && asksForSignIn) leavePage(() => location.reload());
+  else if (code === 'invalid_request') step.value = { at: 'unknown', message };
   else unavailable(problem);
 }
 
@@ -152,11 +160,13 @@ function ReviewStep({ pending }: { pending: PendingAuthorization }) {
   );
 }
 
-function Refused({ message, response, source }: Extract<Step, { at: 'refused' }>) {
+function Refused({ message, response, source, isForAnother }: Refusal) {
   const { redirect_host: host } = source;
+  const text = isForAnother ? texts.authorize.otherAccountText : texts.authorize.refusedText;
   return (
     <Outcome tone="caution" icon={cautionIcon} heading={texts.authorize.refused}>
-      <p>{fillParts(texts.authorize.refusedText, { host: <Program client={source.client} /> })}</p>
+      <p>{fillParts(text, { host: <Program client={source.client} /> })}</p>
+      {isForAnother ? <SignedInAs here={here} /> : null}
       <ReviewedButton id="go-back" class="primary wide-button" onClick={() => leave(response)}>
         {host === null ? texts.authorize.goBackToProgram : fill(texts.authorize.goBack, { host })}
       </ReviewedButton>
@@ -192,7 +202,7 @@ function CurrentStep() {
     case 'unknown':
       return <Unanswerable text={fill(texts.authorize.unknownText)} message={now.message} />;
     case 'refused':
-      return <Refused {...now} />;
+      return <Refused {...now.refusal} />;
     case 'review':
       return <ReviewStep pending={now.pending} />;
     case 'decided':
