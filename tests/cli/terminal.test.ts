@@ -113,6 +113,7 @@ test('a code that the service requires after the approval is asked for in place'
   terminal.type('123-456\n');
   expect(await terminal.exited).toBe(0);
   expect(terminal.screen()).toContain(`Signed in to ${confirming.url} as confirmed@example.com.`);
+  expect(terminal.screen()).not.toContain('not responding');
   expect(started).toMatchObject([{ confirmation: true }]);
   expect(codes).toEqual([undefined, '111111', '123456']);
   const cancelled = inTerminal(newHome(), ['login'], { LATCHKEY_SERVER: confirming.url });

@@ -106,4 +106,5 @@ function waitForApproval(ctx: Context, started: DeviceLogin, question: Question)
 }
 
 const isWithoutResponse = (because: Wait['because']): boolean =>
-  because !== undefined && !['authorization_pending', 'slow_down', 'rate_limited'].includes(because);
+  because !== undefined &&
+  ['unreachable', 'timeout', 'temporarily_unavailable', 'server_error', 'not_latchkey'].includes(because);
