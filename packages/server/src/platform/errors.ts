@@ -99,16 +99,15 @@ export const invalidGrant =
 /** The challenge of every response that refuses a user's credential. @see RFC 6750 section 3 */
 export const bearerChallenge = 'Bearer realm="latchkey"';
 
-const invalidDescription = 'The access token is malformed, expired or revoked.';
+/** An error whose challenge says the same. `more` is the rest of it. @see RFC 6750 section 3 */
+export const challenging = (code: ErrorCode, description: string, more = '', detail?: ErrorDetail) => {
+  const challenge = `${bearerChallenge}, error="${code}", error_description="${description}"${more}`;
+  return new AuthError(code, description, { detail, headers: { 'WWW-Authenticate': challenge } });
+};
 
 /** Refuses a user's credential. The response is the same for every reason. */
 export const invalidCredential = (detail: ErrorDetail): AuthError =>
-  new AuthError('invalid_token', invalidDescription, {
-    detail,
-    headers: {
-      'WWW-Authenticate': `${bearerChallenge}, error="invalid_token", error_description="${invalidDescription}"`,
-    },
-  });
+  challenging('invalid_token', 'The access token is malformed, expired or revoked.', '', detail);
 
 /** The credential is valid, but its account has been deleted. */
 export const accountGone = (): AuthError => invalidCredential('gone');
@@ -140,9 +139,5 @@ export const insufficientScope = (needed: string, boundTo: string | null = null)
     boundTo === null
       ? `This needs an access token with the scope ${needed}.`
       : 'The access token is bound to another service.';
-  return new AuthError('insufficient_scope', description, {
-    headers: {
-      'WWW-Authenticate': `${bearerChallenge}, error="insufficient_scope", error_description="${description}", scope="${needed}"`,
-    },
-  });
+  return challenging('insufficient_scope', description, `, scope="${needed}"`);
 };

@@ -4,7 +4,7 @@ import { lockAccountRow } from '../accounts/locks.ts';
 import type { Caller, Context, Requester } from '../platform/context.ts';
 import type { Executor } from '../platform/database/executor.ts';
 import { type PageRequest, paginate, placeOf } from '../platform/database/pagination.ts';
-import { AuthError, accountGone, bearerChallenge, invalidCredential } from '../platform/errors.ts';
+import { type AuthError, accountGone, challenging, invalidCredential } from '../platform/errors.ts';
 import { refundingOnError } from '../platform/rate-limits/limiter.ts';
 import { includesAny } from '../platform/values/scope.ts';
 import { shown } from '../platform/values/shown.ts';
@@ -166,8 +166,4 @@ export function requireBrowserSession(ctx: Context, caller: Caller): void {
 
 /** A caller who has to do more to prove who they are. */
 export const insufficientAuthentication = (description: string, maxAge: number): AuthError =>
-  new AuthError('insufficient_user_authentication', description, {
-    headers: {
-      'WWW-Authenticate': `${bearerChallenge}, error="insufficient_user_authentication", error_description="${description}", max_age="${maxAge}"`,
-    },
-  });
+  challenging('insufficient_user_authentication', description, `, max_age="${maxAge}"`);
