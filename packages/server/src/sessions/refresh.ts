@@ -29,9 +29,9 @@ interface PresentedToken {
 }
 
 /**
- * Classifies the reuse of a refresh token. A retry presents the token spent last in the same request, as its
- * idempotency key or, in a form, its sender shows. A race presents it within the leeway, or any token in a
- * request that arrived (`now`) before the last rotation. Without a leeway there are no races.
+ * A retry presents the token spent last in the same request, as its idempotency key or, in a form, its sender
+ * shows. A race presents it within the leeway, if there is one, or any token in a request that arrived
+ * (`now`) before the last rotation.
  * @see RFC 9700 section 4.14.2
  */
 export function classifyReuse(

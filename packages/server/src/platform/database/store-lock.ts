@@ -8,11 +8,9 @@ import { listenerName } from './postgres-notifications.ts';
 const held: Connection[] = [];
 
 /**
- * Locks a SQLite database against other processes that would serve it, until this process ends in any way.
- * Returns false if another process holds the lock. Commands that may run beside the service do not take it.
- *
- * The lock is on an empty database beside the file. The system releases it when the process ends, also
- * between containers that share a volume.
+ * Locks a SQLite database against others that would serve it; false if one holds the lock. It is on an empty
+ * database beside the file, so the system releases it when the process ends, also between containers that
+ * share a volume.
  */
 export function lockStore(path: string): boolean {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });

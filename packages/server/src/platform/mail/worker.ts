@@ -50,9 +50,9 @@ const logFieldsOf = ({ id, trace_id, span_id }: OutboxMail) => ({
 });
 
 /**
- * Sends the mails in the outbox. Every node runs a worker; a lease ensures that only one sends a mail at a
- * time. A mail that fails is retried with growing pauses, until it expires or the server keeps refusing it,
- * and then stays as a dead letter. Urgent mails come first: other ones, and slow ones, never take all connections.
+ * Sends the mails in the outbox; a lease ensures that one node at a time sends a mail. One that fails is
+ * retried until it expires or is refused, and then stays. Urgent ones come first: others, and slow ones,
+ * never take all connections.
  */
 export class MailWorker {
   readonly #ctx: Context;

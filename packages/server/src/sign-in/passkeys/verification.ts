@@ -24,9 +24,9 @@ function refusingOnError<T>(verify: () => T): T {
 }
 
 /**
- * Verifies the authenticator's part of a registration response; its client data is already verified. Takes attestation that works
- * without certificates. A `packed` statement with one (`x5c`) is refused as well: browsers that are asked for `none` send no certificate,
- * so parsing untrusted ones would be a risk without a benefit. Returns the columns of a passkey.
+ * Verifies the authenticator's part of a registration; returns the columns of a passkey. A `packed` statement
+ * with a certificate (`x5c`) is refused: browsers that are asked for `none` send none, so parsing untrusted
+ * ones would be a risk without a benefit.
  * @throws {AuthError} `invalid_grant`
  * @see WebAuthn Level 3 sections 7.1 and 8.2
  */
