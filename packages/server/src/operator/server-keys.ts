@@ -141,7 +141,7 @@ async function changeRing<Changed extends { readonly list: string }>(
     writeKeyFile(config, ring.list);
     return ring;
   });
-  output.say(`Changed the key file ${keyFilePath(config)}.`);
+  output.say(`Changed the key file ${keyFilePath(config)}. Renew its copy.`);
   return changed;
 }
 
