@@ -233,7 +233,11 @@ function hintOf(error: LatchkeyError, invocation: Invocation): string {
     case 'lock_timeout':
       return `Another latchkey process is still running. Try again. ${kept}`;
     case 'store_failed':
-      if (error.obstacle !== undefined) return `${storageHints[error.obstacle]} ${kept}`;
+      // A sign-out may have ended the session.
+      if (error.obstacle !== undefined)
+        return command === 'latchkey logout'
+          ? storageHints[error.obstacle]
+          : `${storageHints[error.obstacle]} ${kept}`;
       return isDoctor(invocation) ? kept : `Run \`latchkey doctor\` to check your credentials. ${kept}`;
     case 'store_corrupt':
       return 'Your logins may still be in it, so look before you remove it.';

@@ -294,7 +294,7 @@ test('a stored login survives every response but a refusal by its own service, a
   expect(await session.accessToken()).toStartWith('lk_at_');
 });
 
-test('no refresh is sent if the store cannot be written, and one that cannot be stored is repeated later', async () => {
+test('no refresh is sent if the store cannot be written, one that cannot be stored is repeated later, and a session that ended has ended', async () => {
   const storage = memoryStorage();
   let broken = false;
   const failing: Storage = {
@@ -319,7 +319,14 @@ test('no refresh is sent if the store cannot be written, and one that cannot be 
   wire.before = async () => {};
   const token = await session.accessToken();
   expect((await storedSession(store)).access_token).toBe(token);
-  expect((await service.ask('GET', '/me', { token })).status).toBe(200);
+
+  // A sign-out ends the session all the same, and later calls say so.
+  broken = true;
+  await expect(session.logout()).rejects.toThrow(
+    'The session has ended, but its stored login could not be removed. No space left on device.',
+  );
+  for (const call of [session.call('getProfile'), session.logout()])
+    expect(await codeOf(call)).toBe('invalid_token');
 });
 
 test('a login stored at the moment of removal is not removed', async () => {

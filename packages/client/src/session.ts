@@ -1,7 +1,7 @@
 import { type AnswerWithHeaders, type Api, type CallInput, requireEncrypted } from './api.ts';
 import { type Clock, systemClock, unlessAborted } from './clock.ts';
 import type { CredentialStore, StoredLogin, StoredSession } from './credentials.ts';
-import { hasCode } from './errors.ts';
+import { hasCode, LatchkeyError } from './errors.ts';
 import type { Answer, OperationId } from './operations.ts';
 import { type Effort, earlyEffort, fullEffort, renewLogin, requireStoredLogin } from './refresh.ts';
 import { sharedWork } from './shared-work.ts';
@@ -47,7 +47,8 @@ export interface Session {
   /**
    * Ends this session, or every session of the user. Removes the stored login once the service has confirmed or no
    * longer knows the session. A stored key is only removed here, unless it ends everything.
-   * @throws {LatchkeyError} `not_logged_in`; any other error leaves the stored login in place
+   * @throws {LatchkeyError} `not_logged_in`; any other error leaves the stored login in place, of `store_failed` the
+   * message says whether the session has ended
    */
   logout(options?: Abortable & { readonly everywhere?: boolean }): Promise<void>;
 }
@@ -108,8 +109,18 @@ export function openSession({ api, store, clock = systemClock, ...callOptions }:
     }
   };
 
-  const renew: Session['renew'] = async (rejectedAccessToken, { signal } = {}) =>
-    (await renewFully(rejectedAccessToken, signal)).access_token;
+  const renew: Session['renew'] = async (rejectedAccessToken, { signal } = {}) => {
+    try {
+      return (await renewFully(rejectedAccessToken, signal)).access_token;
+    } catch (error) {
+      const stored = hasCode(error, 'store_failed') ? await requireStoredLogin(store) : undefined;
+      if (!stored || stored.kind === 'key' || freshness(stored, clock.now()) !== 'fresh') throw error;
+      // Only the end of its session makes such a token invalid.
+      throw new LatchkeyError('invalid_token', `Your session at ${store.server} has ended.`, {
+        cause: error,
+      });
+    }
+  };
 
   /** Corrects the stored expiry if this machine's clock has been set, or stood still, since it was stored. */
   const correctExpiry = async (): Promise<void> => {
@@ -146,7 +157,11 @@ export function openSession({ api, store, clock = systemClock, ...callOptions }:
         // All sessions of a disabled account have ended.
         if (!hasCode(error, 'account_disabled')) throw error;
       }
-      await removeStoredLogin(store, ending, signal);
+      await removeStoredLogin(store, ending, signal).catch((error: unknown) => {
+        if (!hasCode(error, 'store_failed')) throw error;
+        const message = `The session has ended, but its stored login could not be removed. ${error.message}`;
+        throw new LatchkeyError('store_failed', message, { cause: error, obstacle: error.obstacle });
+      });
     },
   };
 }
