@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core';
 import { newPage, untilIdle } from '#support/browser.ts';
 import { service } from '#support/common-service.ts';
 import { changesBy, confirmByCode, pressedEarly, signIn, signInHere } from '#support/people.ts';
-import { changeStore } from '#support/service.ts';
+import { changeStore, registerService } from '#support/service.ts';
 
 const section = (page: Page) => page.getByRole('region', { name: 'API keys', exact: true });
 const says = (page: Page, text: string) => section(page).getByText(text).waitFor();
@@ -124,12 +124,18 @@ test('a link fills in the form, also after a sign-in, and creates nothing withou
 
 test('a key without a secret trusts a job that its claims identify, and the list says how to use it', async () => {
   const issuer = 'https://token.actions.githubusercontent.com';
+  await registerService(service, 'Boards', '--resource', 'https://boards.example');
   const page = await openAccount('secretless@example.com', [
     ['name', 'release'],
-    ['scope', 'email'],
+    ['scope', '* identity'],
+    ['resource', 'https://boards.example/'],
     ['issuer', issuer],
     ['claim', 'repository_id=784120233'],
   ]);
+  const ticked = ['Do everything you can do', 'Prove to other systems that it acts for you'];
+  for (const label of ticked) expect(await page.getByLabel(label).isChecked()).toBe(true);
+  const where = page.getByLabel('Where it works').locator('option:checked');
+  expect(await where.innerText()).toBe('Only Boards (https://boards.example)');
   await says(page, 'Any job with these claims can act as you.');
   await says(page, 'only your own jobs can use the key: repository_owner_id.');
   await page.getByLabel('Issuer').fill('https://ci.example');
@@ -145,5 +151,5 @@ test('a key without a secret trusts a job that its claims identify, and the list
   await page.reload();
   const text = await items(page).innerText();
   const id = (await items(page).getAttribute('aria-labelledby'))?.replace('key-', '') ?? '';
-  for (const part of [id, issuer, ...claims]) expect(text).toContain(part);
+  for (const part of [id, issuer, ...claims, ticked.join(' · '), 'Only Boards']) expect(text).toContain(part);
 });

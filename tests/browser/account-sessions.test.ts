@@ -12,11 +12,12 @@ test('ten sessions are shown with the current one first, all of them on request;
   const email = 'many@example.com';
   const { access_token } = await service.login(email);
   for (let index = 0; index < 12; index++)
-    await service.deviceLogin({ access_token }, { device_name: `terminal ${index}` });
+    await service.deviceLogin({ access_token }, { device_name: `terminal ${index}`, scope: '* openid' });
   const page = await newPage();
   await signIn(page, service.url, email);
   const rows = page.locator('#sessions > li');
   expect(await rows.count()).toBe(10);
+  expect(await rows.getByText('*', { exact: true }).or(rows.getByText('everything')).count()).toBe(0);
   const mine = rows.first();
   await mine.getByText('This session').waitFor();
   await mine.locator('.title').getByText('Chrome on Linux').waitFor();

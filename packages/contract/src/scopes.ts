@@ -2,9 +2,7 @@ import { z } from 'zod';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
 import { described, model, shown, shownOrNull } from './fields.ts';
-
-/** The scope of a token that may do everything its user may. */
-export const everything = '*';
+import { everything } from './scope-names.ts';
 
 /** The service's own scopes, with the sentence that the user approves. */
 export const ownScopes = {
@@ -26,9 +24,6 @@ export const listedScopes = (Object.keys(ownScopes) as OwnScope[]).filter((name)
 /** What a service key may do besides introspecting tokens. */
 export const serviceRights = ['delegate', 'feed', 'operate', 'organizations', 'users'] as const;
 export type ServiceRight = (typeof serviceRights)[number];
-
-/** A scope name. @see RFC 6749 section 3.3 */
-export const scopeName = /^[a-z][a-z0-9_.:-]{0,63}$/;
 
 /** Separated by single spaces. Only the length is checked: every other error is `invalid_scope`. */
 export const scopeText = described(

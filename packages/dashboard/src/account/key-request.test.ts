@@ -36,7 +36,7 @@ test('a link fills in what it names and leaves the rest to the person', () => {
     resource: 'https://a.example',
     expiresInSeconds: 3_600,
   });
-  expect(asked('new-key=1&scope=profile+*')?.scopes).toEqual(['*']);
+  expect(asked('new-key=1&scope=profile+*+identity')?.scopes).toEqual(['*', 'identity']);
   expect(asked(`new-key=1&name=${'n'.repeat(200)}`)?.name).toHaveLength(100);
 });
 
@@ -83,17 +83,17 @@ test('an unknown scope is neither left out nor sent', () => {
 test('what is sent is what the form shows', () => {
   const request = { ...emptyRequest, name: ' CI ', scopes: ['profile', 'tickets:read'] };
   expect(newKeyOf(request)).toEqual({ name: 'CI', scope: 'profile tickets:read', expires_in: 2_592_000 });
-  const everywhere = { ...request, scopes: ['profile', '*'], resource: 'https://a.example' };
+  const everywhere = { ...request, scopes: ['identity', 'profile', '*'], resource: 'https://a.example' };
   expect(newKeyOf(everywhere)).toEqual({
     name: 'CI',
-    scope: '*',
+    scope: '* identity',
     resource: 'https://a.example',
     expires_in: 2_592_000,
   });
 });
 
 test('a scope is described by its sentence and service, or by its name once it is no longer declared', () => {
-  expect(sentencesOf('*', known)).toEqual(['Do everything you can do']);
+  expect(sentencesOf('* openid', known)).toEqual(['Do everything you can do']);
   expect(sentencesOf('profile tickets:read old:read openid', known)).toEqual([
     'See your name, picture, language and time zone',
     'Read your tickets (Tickets)',

@@ -1,14 +1,10 @@
-import { emptyScopes } from '@latchkey/contract/empty-scopes';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { missingClaims } from '@latchkey/contract/key-trust';
 import type { NewKey, ScopeList } from '@latchkey/contract/keys';
-import type { everything as contractEverything } from '@latchkey/contract/scopes';
+import { emptyScopes, everything, joinScope } from '@latchkey/contract/scope-names';
 import { choiceOf } from '../format.ts';
 import { scopeText } from '../scope-text.tsx';
 import { fill, texts } from '../texts.ts';
-
-/** The scope that allows everything. Only its type is imported, which keeps the contract's schemas off the page. */
-export const everything: typeof contractEverything = '*';
 
 /** What the form for a new key shows before the person changes it. */
 export interface KeyRequest {
@@ -42,14 +38,14 @@ export const emptyRequest: KeyRequest = {
  */
 export function requestedKey(query: URLSearchParams): KeyRequest | undefined {
   if (query.get('new-key') !== '1') return undefined;
-  const scopes = (query.get('scope') ?? '').split(' ').filter((name) => name !== '');
+  const scopes = joinScope((query.get('scope') ?? '').split(' ')).split(' ');
   const seconds = Number(query.get('expires') ?? '');
   const isPossible =
     Number.isInteger(seconds) && seconds >= fieldLimits.keyMinSeconds && seconds <= fieldLimits.keyMaxSeconds;
   const issuer = query.get('issuer');
   return {
     name: (query.get('name') ?? '').trim().slice(0, fieldLimits.keyName),
-    scopes: scopes.includes(everything) ? [everything] : [...new Set(scopes)],
+    scopes: [...new Set(scopes)].filter((name) => name !== ''),
     resource: query.get('resource') ?? '',
     expiresInSeconds: isPossible ? seconds : defaultLifetime,
     ...(issuer === null ? {} : { trust: { issuer, claims: query.getAll('claim').join('\n') } }),
@@ -95,7 +91,7 @@ export function missingClaim(trust: KeyRequest['trust']): Problem | undefined {
 
 export const newKeyOf = ({ name, scopes, resource, expiresInSeconds, trust }: KeyRequest): NewKey => ({
   name: name.trim(),
-  scope: scopes.includes(everything) ? everything : scopes.join(' '),
+  scope: joinScope(scopes),
   expires_in: expiresInSeconds,
   ...(resource === '' ? {} : { resource }),
   ...(trust ? { trust: { issuer: trust.issuer.trim(), claims: readClaims(trust.claims) ?? {} } } : {}),
@@ -103,11 +99,10 @@ export const newKeyOf = ({ name, scopes, resource, expiresInSeconds, trust }: Ke
 
 /** What a key allows, one sentence each. A scope that is no longer declared has only its name. */
 export const sentencesOf = (scope: string, known: ScopeList): string[] =>
-  scope === everything
-    ? [texts.common.everything]
-    : scope.split(' ').flatMap((name) => {
-        const found = known.scopes.find((one) => one.name === name);
-        if (!found) return name;
-        if (emptyScopes.includes(name)) return [];
-        return found.service === null ? scopeText(found) : `${scopeText(found)} (${found.service})`;
-      });
+  scope.split(' ').flatMap((name) => {
+    if (name === everything) return texts.common.everything;
+    const found = known.scopes.find((one) => one.name === name);
+    if (!found) return name;
+    if (emptyScopes.includes(name)) return [];
+    return found.service === null ? scopeText(found) : `${scopeText(found)} (${found.service})`;
+  });

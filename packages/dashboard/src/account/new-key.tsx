@@ -1,6 +1,6 @@
-import { emptyScopes } from '@latchkey/contract/empty-scopes';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { CreatedKey } from '@latchkey/contract/keys';
+import { emptyScopes, everything, isSameResource, onlyByName } from '@latchkey/contract/scope-names';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { signal } from '@preact/signals';
 import type { ComponentChildren, PartialInputHTMLAttributes } from 'preact';
@@ -18,7 +18,6 @@ import { copyIcon } from '../ui/icons.ts';
 import { runAction } from './actions.tsx';
 import {
   emptyRequest,
-  everything,
   type KeyRequest,
   lifetimes,
   missingClaim,
@@ -27,7 +26,7 @@ import {
   requestedKey,
   unknownScopes,
 } from './key-request.ts';
-import { known } from './parts.tsx';
+import { identity, known } from './parts.tsx';
 import { hasPasskeys } from './passkeys.tsx';
 
 const requested = requestedKey(new URLSearchParams(location.search));
@@ -127,10 +126,11 @@ const Checkbox = ({ takesFocus = false, children, ...props }: CheckboxProps) => 
   </label>
 );
 
-/** The scopes to select: without those that allow nothing, with unknown ones that the link requests. */
+/** The scopes to select: without those that allow nothing, with unknown and unlisted ones that the link requests. */
 function ScopeOptions({ opened, scopes }: KeyForm) {
   const isWrong = busy.errorOf('scope') !== '';
-  const offered = known.value.scopes.filter(({ name }) => !emptyScopes.includes(name));
+  const hidden = opened.scopes.includes(identity.name) ? emptyScopes : [...emptyScopes, identity.name];
+  const offered = known.value.scopes.filter(({ name }) => !hidden.includes(name));
   const unknown = unknownScopes(opened.scopes, known.value);
   const option = (scope: string, text: ComponentChildren) => (
     <Checkbox
@@ -138,7 +138,7 @@ function ScopeOptions({ opened, scopes }: KeyForm) {
       name="key-scope"
       value={scope}
       checked={scopes.value.includes(scope)}
-      disabled={scope !== everything && scopes.value.includes(everything)}
+      disabled={![everything, ...onlyByName].includes(scope) && scopes.value.includes(everything)}
       takesFocus={scope === everything && isWrong}
       onChange={({ currentTarget: { checked } }) => {
         const others = scopes.value.filter((one) => one !== scope);
@@ -172,12 +172,12 @@ function ScopeOptions({ opened, scopes }: KeyForm) {
 function ResourceField({ opened, resource: value }: KeyForm) {
   const { resources } = known.value;
   const asked = opened.resource;
-  const isUnknown = asked !== '' && !resources.some(({ resource }) => resource === asked);
+  const isUnknown = asked !== '' && !resources.some(({ resource }) => isSameResource(resource, asked));
   if (resources.length === 0 && !isUnknown) return null;
   const options = [
     { value: '', text: fill(words.everyService) },
     ...resources.map(({ resource, service }) => ({
-      value: resource,
+      value: isSameResource(resource, asked) ? asked : resource,
       text: escapeInvisible(fill(words.onlyService, { service, resource })),
     })),
     ...(isUnknown

@@ -1,4 +1,6 @@
 import type { Key, ScopeList } from '@latchkey/contract/keys';
+import { isSameResource } from '@latchkey/contract/scope-names';
+import type { DescribedScope } from '@latchkey/contract/scopes';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { signal } from '@preact/signals';
 import { call, type Problem } from '../api.ts';
@@ -10,10 +12,17 @@ import { sentencesOf } from './key-request.ts';
 /** The scopes and resources that keys and sessions can be limited to, once loaded. */
 export const known = signal<ScopeList>({ scopes: [], resources: [] });
 
+/** Not in the list of the service, because some clients ask for every scope there. */
+export const identity: DescribedScope = {
+  name: 'identity',
+  description: texts.common.scopes.identity,
+  service: null,
+};
+
 export async function loadKnownScopes(): Promise<Problem | undefined> {
   const list = await detectSignOut(call('listScopes'));
   if (!list.ok) return list.problem;
-  known.value = list.value;
+  known.value = { ...list.value, scopes: [...list.value.scopes, identity] };
   return undefined;
 }
 
@@ -24,7 +33,8 @@ export const accessText = (scope: string): string =>
 /** Names the only service that accepts a key or session. A URI stands for one that is no longer declared. */
 export function OnlyService({ resource }: { resource: string | null }) {
   if (resource === null) return null;
-  const service = known.value.resources.find((one) => one.resource === resource)?.service ?? resource;
+  const declared = known.value.resources.find((one) => isSameResource(one.resource, resource));
+  const service = declared?.service ?? resource;
   return (
     <span class="badge">
       {fillParts(texts.account.onlyService, { service: <bdi>{escapeInvisible(service)}</bdi> })}

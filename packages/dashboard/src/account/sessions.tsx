@@ -1,3 +1,4 @@
+import { holdsEverything } from '@latchkey/contract/scope-names';
 import type { Session } from '@latchkey/contract/sessions';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { effect, signal } from '@preact/signals';
@@ -13,7 +14,6 @@ import { browserIcon, phoneIcon, runIcon, terminalIcon } from '../ui/icons.ts';
 import { AskingButton, isAsking } from '../ui/question.tsx';
 import { List, Row } from '../ui/row.tsx';
 import { detectSignOut, runAction, upToDate } from './actions.tsx';
-import { everything } from './key-request.ts';
 import { accessText, Claim, loadKnownScopes, OnlyService } from './parts.tsx';
 import { finish, Section, sectionData } from './section.tsx';
 
@@ -38,7 +38,7 @@ async function loadSessions(): Promise<Problem | undefined> {
   return undefined;
 }
 
-const isNarrow = ({ scope, resource }: Session): boolean => scope !== everything || resource !== null;
+const isNarrow = ({ scope, resource }: Session): boolean => !holdsEverything(scope) || resource !== null;
 
 export const sessionsData = sectionData('sessions', texts.account.sections.sessions, loadSessions);
 

@@ -1,5 +1,5 @@
 import type { PendingDevice } from '@latchkey/contract/device';
-import { emptyScopes } from '@latchkey/contract/empty-scopes';
+import { emptyScopes } from '@latchkey/contract/scope-names';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import type { ComponentChildren } from 'preact';
 import { ConfirmDialog } from '../confirm/confirm.tsx';

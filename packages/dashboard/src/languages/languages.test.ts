@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { emptyScopes } from '@latchkey/contract/empty-scopes';
 import { languages } from '@latchkey/contract/languages';
+import { emptyScopes } from '@latchkey/contract/scope-names';
 import { ownScopes } from '@latchkey/contract/scopes';
 import { textProblems } from '#support/texts.ts';
 import { allTexts } from './all.ts';

@@ -2,7 +2,8 @@
 
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { visibleText } from '@latchkey/contract/fields';
-import { ownScopes, type ServiceRight, scopeName, serviceRights } from '@latchkey/contract/scopes';
+import { scopeName } from '@latchkey/contract/scope-names';
+import { ownScopes, type ServiceRight, serviceRights } from '@latchkey/contract/scopes';
 import { invalidRequest } from '../platform/errors.ts';
 import { isLoopbackRedirect, parseRedirectUri } from '../platform/values/redirect-uri.ts';
 

@@ -1,9 +1,16 @@
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { ScopeList } from '@latchkey/contract/keys';
 import {
+  everything,
+  isSameResource,
+  isSameScope,
+  joinScope,
+  parseScope,
+  spellingsOf,
+} from '@latchkey/contract/scope-names';
+import {
   type AuthorizationDetails,
   type DescribedScope,
-  everything,
   listedScopes,
   type OwnScope,
   ownScopes,
@@ -12,7 +19,6 @@ import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../platform/context.ts';
 import type { Executor } from '../platform/database/executor.ts';
 import { AuthError, invalidScope, invalidTarget } from '../platform/errors.ts';
-import { isSameResource, isSameScope, joinScope, parseScope, spellingsOf } from '../platform/values/scope.ts';
 import { isResource } from './registration.ts';
 import * as store from './store.ts';
 

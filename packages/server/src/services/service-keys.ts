@@ -2,13 +2,13 @@
 // approved it for that service. Beside it: authentication.ts (who calls), registration.ts (what is valid),
 // scopes.ts (what services declare).
 
+import { spellingsOf } from '@latchkey/contract/scope-names';
 import type { ServiceRight } from '@latchkey/contract/scopes';
 import type { Context } from '../platform/context.ts';
 import { newId } from '../platform/crypto/primitives.ts';
 import type { Executor } from '../platform/database/executor.ts';
 import { AuthError, conflict } from '../platform/errors.ts';
 import { once } from '../platform/values/once.ts';
-import { spellingsOf } from '../platform/values/scope.ts';
 import { shown } from '../platform/values/shown.ts';
 import { feedStart } from '../security-log/feed-events/feed-events.ts';
 import { idPattern, newSecret, type ServiceCredentials } from './authentication.ts';

@@ -1,12 +1,12 @@
 // Access tokens of services that act for themselves, not for a user.
 
 import { fieldLimits } from '@latchkey/contract/field-limits';
+import { isSameResource, parseScope, spellingsOf } from '@latchkey/contract/scope-names';
 import type { IssuedToken } from '@latchkey/contract/tokens';
 import type { CallingService, Context } from '../platform/context.ts';
 import { mintHandle, subjectBytes } from '../platform/crypto/handle.ts';
 import { hashedId } from '../platform/crypto/primitives.ts';
 import { invalidScope, invalidTarget } from '../platform/errors.ts';
-import { isSameResource, parseScope, spellingsOf } from '../platform/values/scope.ts';
 import { findResource, findScopes } from './scopes.ts';
 import * as store from './store.ts';
 

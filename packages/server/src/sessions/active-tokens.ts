@@ -1,8 +1,7 @@
-import { everything } from '@latchkey/contract/scopes';
+import { everything, isSameResource } from '@latchkey/contract/scope-names';
 import type { CallingService, Context } from '../platform/context.ts';
 import type { Tables } from '../platform/database/schema.ts';
 import { inSeconds } from '../platform/timers.ts';
-import { isSameResource } from '../platform/values/scope.ts';
 import { findServiceToken, type ServiceToken } from '../services/service-tokens.ts';
 import { recordUse } from './authentication.ts';
 import { sessionStatus } from './status.ts';

@@ -1,4 +1,4 @@
-import { everything } from '@latchkey/contract/scopes';
+import { everything } from '@latchkey/contract/scope-names';
 import type { Caller, Context } from '../platform/context.ts';
 import { type HandleKind, handlePrefix, type ReadHandle, readHandle } from '../platform/crypto/handle.ts';
 import type { Tables } from '../platform/database/schema.ts';

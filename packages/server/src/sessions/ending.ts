@@ -1,4 +1,4 @@
-import { everything } from '@latchkey/contract/scopes';
+import { everything } from '@latchkey/contract/scope-names';
 import { lockAccountRow, lockAccountRows } from '../accounts/locks.ts';
 import type { Context } from '../platform/context.ts';
 import type { Executor } from '../platform/database/executor.ts';

@@ -1,4 +1,4 @@
-import { everything } from '@latchkey/contract/scopes';
+import { everything, includesAny } from '@latchkey/contract/scope-names';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import { lockAccountRow } from '../accounts/locks.ts';
 import type { Caller, Context, Requester } from '../platform/context.ts';
@@ -6,7 +6,6 @@ import type { Executor } from '../platform/database/executor.ts';
 import { type PageRequest, paginate, placeOf } from '../platform/database/pagination.ts';
 import { type AuthError, accountGone, challenging, invalidCredential } from '../platform/errors.ts';
 import { refundingOnError } from '../platform/rate-limits/limiter.ts';
-import { includesAny } from '../platform/values/scope.ts';
 import { shown } from '../platform/values/shown.ts';
 import { takeForUser } from '../security-log/events/events.ts';
 import { sessionStatus, timesOfUse } from './status.ts';

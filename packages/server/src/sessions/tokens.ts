@@ -1,4 +1,5 @@
-import { type AuthorizationDetails, everything } from '@latchkey/contract/scopes';
+import { everything } from '@latchkey/contract/scope-names';
+import type { AuthorizationDetails } from '@latchkey/contract/scopes';
 import type { IssuedToken, TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../platform/context.ts';
 import { mintHandle, type ReadHandle, readHandle } from '../platform/crypto/handle.ts';

@@ -6,11 +6,11 @@ import {
   profileFields,
 } from '@latchkey/contract/account';
 import { languageOf } from '@latchkey/contract/languages';
+import { holdsEverything, includesAny } from '@latchkey/contract/scope-names';
 import type { Caller, CallerAccount, Context, Requester } from '../../platform/context.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { AuthError, accountGone } from '../../platform/errors.ts';
 import { ifMatchHolds } from '../../platform/values/entity-tag.ts';
-import { holdsEverything, includesAny } from '../../platform/values/scope.ts';
 import { type EventDetail, recordChange } from '../../security-log/events/events.ts';
 import { writeFeedEvent } from '../../security-log/feed-events/feed-events.ts';
 import { lockAccountAs } from '../../sessions/sessions.ts';

@@ -2,7 +2,7 @@ import { type Endpoint, userHeader } from '@latchkey/contract/endpoint';
 import { type ErrorCode, errorMeanings, errorStatus } from '@latchkey/contract/errors';
 import { examples } from '@latchkey/contract/examples';
 import { fieldLimits } from '@latchkey/contract/field-limits';
-import { everything } from '@latchkey/contract/scopes';
+import { everything } from '@latchkey/contract/scope-names';
 import { z } from 'zod';
 
 /** An operation of the API in OpenAPI terms, with the schemas that validate it or the same as JSON Schema. */

@@ -1,11 +1,11 @@
 import type { Endpoint } from '@latchkey/contract/endpoint';
 import { organizationSlug } from '@latchkey/contract/organizations';
-import { everything, type ServiceRight } from '@latchkey/contract/scopes';
+import { everything, includesAny } from '@latchkey/contract/scope-names';
+import type { ServiceRight } from '@latchkey/contract/scopes';
 import type { z } from 'zod';
 import type { Caller, CallingService, Context, SentServiceKey } from '../context.ts';
 import { AuthError, insufficientScope, invalidSlug, resourceNotFound } from '../errors.ts';
 import { type ClientInfo, readClientInfo } from '../values/client-address.ts';
-import { includesAny } from '../values/scope.ts';
 import { type BodyDialect, check, dialectOf, parseBody, readQuery, receiveBody } from './body.ts';
 import {
   type Call,

@@ -3,7 +3,7 @@
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { trustError } from '@latchkey/contract/key-trust';
 import type { Key, KeyTrust, NewKey } from '@latchkey/contract/keys';
-import { everything } from '@latchkey/contract/scopes';
+import { everything } from '@latchkey/contract/scope-names';
 import { lockAccountRow } from '../../accounts/locks.ts';
 import type { Context, Requester } from '../../platform/context.ts';
 import { subjectBytes } from '../../platform/crypto/handle.ts';

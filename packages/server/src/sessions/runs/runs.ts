@@ -1,5 +1,12 @@
 import { fieldLimits } from '@latchkey/contract/field-limits';
-import { type AuthorizationDetails, everything } from '@latchkey/contract/scopes';
+import {
+  everything,
+  holdsEverything,
+  isSameResource,
+  isWithin,
+  onlyByName,
+} from '@latchkey/contract/scope-names';
+import type { AuthorizationDetails } from '@latchkey/contract/scopes';
 import { accessTokenType, type IssuedToken } from '@latchkey/contract/tokens';
 import { lockAccountRow } from '../../accounts/locks.ts';
 import type { CallingService, Context } from '../../platform/context.ts';
@@ -8,7 +15,6 @@ import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError, conflict, invalidScope, invalidTarget } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-address.ts';
 import { canonicalJson } from '../../platform/values/json.ts';
-import { holdsEverything, isSameResource, isWithin, onlyByName } from '../../platform/values/scope.ts';
 import { takeForUser } from '../../security-log/events/events.ts';
 import { checkAuthorizationDetails, holdAccess, resolveAccess } from '../../services/scopes.ts';
 import { authenticate, recordUse } from '../authentication.ts';

@@ -7,7 +7,7 @@ import {
   clientErrors,
 } from '@latchkey/contract/authorize';
 import { fieldLimits } from '@latchkey/contract/field-limits';
-import { everything } from '@latchkey/contract/scopes';
+import { everything, holdsEverything } from '@latchkey/contract/scope-names';
 import type { Context, Requester } from '../../platform/context.ts';
 import { mintHandle, readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
@@ -15,7 +15,6 @@ import { AuthError, invalidRequest, invalidScope } from '../../platform/errors.t
 import type { ClientInfo } from '../../platform/values/client-address.ts';
 import { withoutEmpty } from '../../platform/values/parameters.ts';
 import { isLoopbackRedirect } from '../../platform/values/redirect-uri.ts';
-import { holdsEverything } from '../../platform/values/scope.ts';
 import { type Client, type Clients, isLoopbackClient } from '../../services/clients.ts';
 import {
   describeScope,

@@ -5,7 +5,7 @@ import type {
   DeviceConfirmation,
   PendingDevice,
 } from '@latchkey/contract/device';
-import { everything } from '@latchkey/contract/scopes';
+import { everything } from '@latchkey/contract/scope-names';
 import type { Context, Requester } from '../../platform/context.ts';
 import { randomUserCode } from '../../platform/crypto/codes.ts';
 import { mintHandle, readHandle, subjectBytes } from '../../platform/crypto/handle.ts';

@@ -1,8 +1,8 @@
+import { includesAny } from '@latchkey/contract/scope-names';
 import { type Introspection, introspectionJwtType } from '@latchkey/contract/services';
 import { findUserWithOrganizations, organizationClaims } from '../../identity/organizations/organizations.ts';
 import type { CallingService, Context } from '../../platform/context.ts';
 import { inSeconds } from '../../platform/timers.ts';
-import { includesAny } from '../../platform/values/scope.ts';
 import {
   type ActiveServiceToken,
   type ActiveToken,

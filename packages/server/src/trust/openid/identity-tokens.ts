@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { RunIdentity, Userinfo } from '@latchkey/contract/openid';
+import { includesAny } from '@latchkey/contract/scope-names';
 import { compactVerify, importJWK } from 'jose';
 import { findAccount } from '../../identity/account/account.ts';
 import { findUserWithOrganizations, organizationClaims } from '../../identity/organizations/organizations.ts';
 import type { Caller, CallerAccount, Context } from '../../platform/context.ts';
 import { insufficientScope, invalidTarget } from '../../platform/errors.ts';
 import { inSeconds } from '../../platform/timers.ts';
-import { includesAny } from '../../platform/values/scope.ts';
 import { serviceOf } from '../../services/scopes.ts';
 import { actorOf, authenticationClaims, findRun } from '../../sessions/active-tokens.ts';
 import { type AddIdentityToken, findAppSession } from '../../sessions/sessions.ts';

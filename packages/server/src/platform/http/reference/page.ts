@@ -1,7 +1,8 @@
 import { endpointGroups } from '@latchkey/contract/endpoint-groups';
 import { endpoints } from '@latchkey/contract/endpoints';
 import { type ErrorCode, errorMeanings, errorStatus } from '@latchkey/contract/errors';
-import { everything, ownScopes } from '@latchkey/contract/scopes';
+import { everything } from '@latchkey/contract/scope-names';
+import { ownScopes } from '@latchkey/contract/scopes';
 import { escapeHtml } from '../../values/html.ts';
 import { referenceAssets } from '../pages.ts';
 import type { Reference, ReferenceOperation } from './operation.ts';

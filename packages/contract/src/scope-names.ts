@@ -1,5 +1,15 @@
-import { fieldLimits } from '@latchkey/contract/field-limits';
-import { everything, scopeName } from '@latchkey/contract/scopes';
+// Without schemas, so that pages can import it.
+
+import { fieldLimits } from './field-limits.ts';
+
+/** The scope of a token that may do everything its user may. */
+export const everything = '*';
+
+/** Requested by standard clients, and allow nothing more. */
+export const emptyScopes: readonly string[] = ['openid', 'offline_access'];
+
+/** A scope name. @see RFC 6749 section 3.3 */
+export const scopeName = /^[a-z][a-z0-9_.:-]{0,63}$/;
 
 /** The names in a scope; undefined if it is empty, malformed or too long. @see RFC 6749 section 3.3 */
 export function parseScope(scope: string): readonly string[] | undefined {
@@ -13,7 +23,7 @@ export function parseScope(scope: string): readonly string[] | undefined {
 export const holdsEverything = (scope: string): boolean => scope.startsWith(everything);
 
 /** Names that everything does not include: they ask for an identity. */
-export const onlyByName = ['openid', 'identity'];
+export const onlyByName: readonly string[] = ['openid', 'identity'];
 
 /** The normal form of a scope with these names: everything stands for all others that it includes. */
 export const joinScope = (names: readonly string[]): string =>

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { includesAny, isSameResource, isSameScope, isWithin, joinScope, parseScope } from './scope.ts';
+import { includesAny, isSameResource, isSameScope, isWithin, joinScope, parseScope } from './scope-names.ts';
 
 test('a scope is 1 to 20 well-formed names separated by single spaces', () => {
   expect(parseScope('profile email')).toEqual(['profile', 'email']);
