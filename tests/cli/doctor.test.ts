@@ -1,7 +1,7 @@
 // `latchkey-server doctor` against a real service.
 
 import { expect, test } from 'bun:test';
-import { chmodSync, existsSync } from 'node:fs';
+import { chmodSync, existsSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { runOperator, startService, temporaryDirectory } from '#support/service.ts';
 
@@ -47,6 +47,15 @@ test('doctor reports an unreachable database, mail server and service, and creat
   expect(stdout).toMatch(/^failed +LATCHKEY_SMTP_URL: /m);
   expect(stdout).toMatch(/^warning +no service is running/m);
   expect([database, join(directory, 'latchkey.keys')].filter(existsSync)).toEqual([]);
+  // A file that this user may not look for is not called missing. Even root may not follow a link to itself.
+  symlinkSync('loop', join(directory, 'loop'));
+  const hidden = { DATABASE_URL: `sqlite:${join(directory, 'loop/latchkey.db')}` };
+  const commands = [['doctor'], ['users', 'list'], ['serve']];
+  for (const args of commands) {
+    const { code, stdout, stderr } = await runOperator(hidden, ...args);
+    expect([args, code, stdout + stderr]).toEqual([args, 1, expect.stringMatching(/ELOOP.*loop\/latchkey/)]);
+    expect(stdout + stderr).not.toMatch(/there is no store|does not exist|\n {4}at /);
+  }
 });
 
 test('doctor compares clocks and connections with those of PostgreSQL', async () => {

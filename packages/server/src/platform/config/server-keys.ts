@@ -1,7 +1,6 @@
 import {
   chownSync,
   closeSync,
-  existsSync,
   fsyncSync,
   linkSync,
   mkdirSync,
@@ -21,6 +20,7 @@ import {
   parseKeyRing,
   withRetiredKeys,
 } from '../crypto/primitives.ts';
+import { exists } from '../values/exists.ts';
 import { type Config, sqliteFileOf } from './config.ts';
 import { ConfigError } from './config-error.ts';
 import type { Environment } from './environment.ts';
@@ -35,8 +35,8 @@ export function keyFilePath(config: Config): string {
 
 /** As before the first start on SQLite. @throws {ConfigError} for wrong retired keys, before files are made */
 export function lacksKeys(config: Config, env: Environment): boolean {
-  if (hasConfiguredKeys(env) || sqliteFileOf(config) === undefined || existsSync(keyFilePath(config)))
-    return false;
+  if (hasConfiguredKeys(env) || sqliteFileOf(config) === undefined) return false;
+  if (withKeyFile(keyFilePath(config), exists)) return false;
   const retired = readRetiredKeyList(env);
   if (retired) checkedKeys('LATCHKEY_RETIRED_KEYS', () => parseKeyRing(retired));
   return true;
@@ -66,14 +66,20 @@ export function readLogKeys(ring: KeyRing, env: Environment): LogKeys {
   return retired ? checkedKeys('LATCHKEY_RETIRED_KEYS', () => withRetiredKeys(ring, retired)) : ring;
 }
 
-function readKeyFile(path: string, create: boolean): KeyRing {
-  try {
-    if (!existsSync(path)) {
+const readKeyFile = (file: string, create: boolean): KeyRing =>
+  withKeyFile(file, (path) => {
+    if (!exists(path)) {
       if (!create) throw new ConfigError(`LATCHKEY_KEYS is not set, and there is no key file ${path}.`);
       createKeyFile(path);
     }
     const list = readFileSync(path, 'utf8').trim();
     return checkedKeys(`LATCHKEY_KEYS in the file ${path}`, () => parseKeyRing(list));
+  });
+
+/** @throws {ConfigError} where the key file cannot be used */
+function withKeyFile<T>(path: string, use: (path: string) => T): T {
+  try {
+    return use(path);
   } catch (error) {
     if (error instanceof ConfigError) throw error;
     throw new ConfigError(

@@ -1,8 +1,9 @@
 import { Database as Connection } from 'bun:sqlite';
-import { accessSync, constants, existsSync, statfsSync } from 'node:fs';
+import { accessSync, constants, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { AuthError } from '../errors.ts';
 import { codeOf, reasonOf } from '../telemetry/redact.ts';
+import { exists } from '../values/exists.ts';
 import type { Executor } from './executor.ts';
 import { appliedMigrations, migrationNames } from './migrate.ts';
 import { executorOn as postgresExecutor } from './postgres.ts';
@@ -17,7 +18,7 @@ export async function withReader<T>(url: string, work: (read: Executor) => Promi
   const path = sqlitePathOf(url);
   if (path === undefined)
     return withConnection(url, withoutPreparation, (sql) => work(postgresExecutor(sql, false)));
-  if (!existsSync(path)) throw noStore();
+  if (!exists(path)) throw noStore();
   return whenFree(async () => {
     const connection = new Connection(path, { readonly: true });
     try {
