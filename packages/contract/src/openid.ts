@@ -3,6 +3,7 @@ import { at, auth, define } from './endpoint.ts';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
 import { described, expiresIn, field, flag, int, model, shown, text } from './fields.ts';
+import type { FailedPage } from './page-data.ts';
 import { organizationsTruncated, userOrganizations } from './services.ts';
 
 /** Where an application sends people to sign out. It leads to a page. @see OpenID Connect RP-Initiated Logout section 2 */
@@ -60,6 +61,7 @@ export type SignedOut = z.infer<typeof signedOut>;
 
 /** What the HTML of the page for signing out says about the request: `refused` is for one that ends nothing. */
 export type SignOutPage =
+  | FailedPage
   | { readonly outcome: 'refused'; readonly message: string }
   | {
       readonly outcome: 'valid';

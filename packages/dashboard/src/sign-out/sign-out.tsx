@@ -77,11 +77,14 @@ const Done = ({ redirect }: ValidPage) => (
 function CurrentStep() {
   if (page.outcome === 'refused')
     return <Unanswerable text={fill(texts.signOut.refusedText)} message={page.message} />;
-  switch (step.value) {
+  const now = step.value;
+  if (page.outcome === 'failed' || now === 'unavailable')
+    return (
+      <UnavailablePage heading={texts.common.signOut} error={error.value} onRetry={() => location.reload()} />
+    );
+  switch (now) {
     case 'loading':
       return <LoadingPage heading={texts.common.signOut} entries={1} />;
-    case 'unavailable':
-      return <UnavailablePage heading={texts.common.signOut} error={error.value} onRetry={start} />;
     case 'question':
       return <Question {...page} />;
     case 'done':
@@ -90,18 +93,18 @@ function CurrentStep() {
 }
 
 /** Asks once it is known who is signed in: whom the page does not name, it does not sign out. */
-async function start(): Promise<void> {
-  step.value = 'loading';
+async function start({ userId }: ValidPage): Promise<void> {
   const me = await getSignedInUser();
-  if (me.ok) setPageUser(me.value);
-  else if (me.problem.code !== 'invalid_token') {
+  if (me.ok) {
+    setPageUser(me.value);
+    step.value = 'question';
+  } else if (me.problem.code === 'invalid_token') step.value = userId === undefined ? 'done' : 'question';
+  else {
     error.value = explain(me.problem);
     step.value = 'unavailable';
-    return;
   }
-  const hasNothingToEnd = !me.ok && page.outcome === 'valid' && page.userId === undefined;
-  step.value = hasNothingToEnd ? 'done' : 'question';
 }
 
 mount(CurrentStep, () => page.outcome === 'valid' && step.value === 'loading');
-if (page.outcome === 'valid') void start();
+if (page.outcome === 'valid') void start(page);
+else if (page.outcome === 'failed') error.value = explain(page.problem);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { extname } from 'node:path';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { type Language, languageOf, languages } from '@latchkey/contract/languages';
-import { pageDataId } from '@latchkey/contract/page-data';
+import { type FailedPage, pageDataId } from '@latchkey/contract/page-data';
 import type { Config } from '../config/config.ts';
 import { type Logo, linksOf, type Product } from '../config/product.ts';
 import { pathNotFound } from '../errors.ts';
@@ -10,7 +10,7 @@ import { preferredLanguage, prefersHtml } from '../values/accept.ts';
 import { escapeHtml } from '../values/html.ts';
 import { queryOf } from './body.ts';
 import { readLanguageCookie, type Transport } from './cookie.ts';
-import type { Routes } from './server.ts';
+import type { Exchange, Routes } from './server.ts';
 import { fileResponse, storeFile } from './stored-file.ts';
 
 type InLanguages = Readonly<Record<Language, string>>;
@@ -209,6 +209,20 @@ export function requestPage<Data>(name: RequestPage, options: PageOptions) {
         },
       },
     );
+  };
+}
+
+/** If the request fails, a browser gets a page that says so, instead of the error object. */
+export function failWithPage(
+  exchange: Exchange,
+  pageFor: (request: Request, content: RequestPageContent<FailedPage>) => Response,
+): void {
+  const { request } = exchange;
+  if (!prefersHtml(request.headers.get('Accept'))) return;
+  exchange.errorPage = ({ code, status, headers }) => {
+    const seconds = headers['Retry-After'];
+    const retry = seconds === undefined ? {} : { retryAfterSeconds: Number(seconds) };
+    return pageFor(request, { status, data: { outcome: 'failed', problem: { code, ...retry } } });
   };
 }
 

@@ -1,6 +1,7 @@
 // GET and POST /authorize, as a browser gets them before anybody has signed in.
 
 import { expect, test } from 'bun:test';
+import type { SignOutPage } from '@latchkey/contract/openid';
 import type { AuthorizationPage } from '@latchkey/contract/page-data';
 import { type Answer, openApp, type TestApp } from '#support/app.ts';
 import { pageDataIn } from '#support/ask.ts';
@@ -69,7 +70,7 @@ test('any other error takes a service back at once, and reaches the command line
   }
 });
 
-test('a browser gets a page, and a program the error object, when the service cannot look at the request', async () => {
+test('a browser gets a page, and a program the error object, when the service cannot look at the request, or at one to sign out', async () => {
   const program = startProgram();
   const t = await openApp('sqlite', {
     settings: { LATCHKEY_CLIENT_HOSTS: program.host, LATCHKEY_RATE_LIMITS: 'on' },
@@ -93,6 +94,9 @@ test('a browser gets a page, and a program the error object, when the service ca
   const failed = { outcome: 'failed', problem: { code: 'server_error' } } as const;
   expect([broken.status, saidBy(broken)]).toEqual([500, failed]);
   expect((await t.ask('GET', registered)).body.error).toBe('server_error');
+  const signOut = 'sign-out?client_id=svc_8A4kLhJtvSfHu7ZNT1sFZg&post_logout_redirect_uri=https://a.example/';
+  const brokenToo = await t.ask('GET', signOut, { headers: html });
+  expect([brokenToo.status, pageDataIn<SignOutPage>(brokenToo)]).toEqual([500, failed]);
   await program.stop();
 });
 

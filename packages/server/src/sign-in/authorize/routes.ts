@@ -5,16 +5,15 @@ import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
 import { queryOf, receiveFormAsQuery } from '../../platform/http/body.ts';
 import { cookieHeader, readCookie } from '../../platform/http/cookie.ts';
-import { pageHeaders, requestPage } from '../../platform/http/pages.ts';
+import { failWithPage, pageHeaders, requestPage } from '../../platform/http/pages.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
-import type { Exchange, Routes } from '../../platform/http/server.ts';
+import type { Routes } from '../../platform/http/server.ts';
 import {
   type Grant,
   type OnCodes,
   refuseAuthorizationDetails,
   requireParameter,
 } from '../../platform/token-endpoint/grants.ts';
-import { prefersHtml } from '../../platform/values/accept.ts';
 import { readClientInfo } from '../../platform/values/client-address.ts';
 import type { AddIdentityToken } from '../../sessions/sessions.ts';
 import {
@@ -70,18 +69,8 @@ function readParameters(query: URLSearchParams): SentParameters {
 export function authorizePage(routes: Routes, ctx: Context, options: AuthorizeOptions): void {
   const pageFor = requestPage<AuthorizationPage>('authorize', ctx.config);
 
-  const failWithPage = (exchange: Exchange): void => {
-    const { request } = exchange;
-    if (!prefersHtml(request.headers.get('Accept'))) return;
-    exchange.errorPage = ({ code, status, headers }) => {
-      const seconds = headers['Retry-After'];
-      const retry = seconds === undefined ? {} : { retryAfterSeconds: Number(seconds) };
-      return pageFor(request, { status, data: { outcome: 'failed', problem: { code, ...retry } } });
-    };
-  };
-
   routes.get(path, async (exchange) => {
-    failWithPage(exchange);
+    failWithPage(exchange, pageFor);
     const { request } = exchange;
     const sent = readParameters(queryOf(request.url).searchParams);
     const requestedBy = readClientInfo(ctx.config.trustedProxies, exchange);
@@ -113,7 +102,7 @@ export function authorizePage(routes: Routes, ctx: Context, options: AuthorizeOp
   });
 
   routes.on('POST', path, async (exchange) => {
-    failWithPage(exchange);
+    failWithPage(exchange, pageFor);
     const query = await receiveFormAsQuery(exchange.request);
     return exchange.json(undefined, 303, { Location: `${path}?${query}` });
   });

@@ -4,7 +4,7 @@ import type { Caller, Context } from '../../platform/context.ts';
 import { AuthError } from '../../platform/errors.ts';
 import { check, queryOf, readQuery, receiveFormAsQuery } from '../../platform/http/body.ts';
 import { errorResponse, location, type Operation } from '../../platform/http/operations.ts';
-import { requestPage } from '../../platform/http/pages.ts';
+import { failWithPage, requestPage } from '../../platform/http/pages.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
 import type { Routes } from '../../platform/http/server.ts';
 import { withoutEmpty } from '../../platform/values/parameters.ts';
@@ -64,7 +64,9 @@ export function signOutPage(routes: Routes, ctx: Context, keys: SigningKeys): vo
     }),
   );
   const pageFor = requestPage<SignOutPage>('sign-out', ctx.config);
-  routes.get(signOutPath, async ({ request }) => {
+  routes.get(signOutPath, async (exchange) => {
+    failWithPage(exchange, pageFor);
+    const { request } = exchange;
     try {
       const parameters = check(signOutParameters, withoutEmpty(readQuery(request.url)), 'parameters');
       const { hint, redirect } = await checkSignOut(ctx, keys, parameters);
