@@ -21,6 +21,12 @@ export function parseRedirectUri(text: string): URL | undefined {
   return url.protocol === 'https:' || isHttpLoopback(url) ? url : undefined;
 }
 
+/** A redirect URI with parameters added to its query. */
+export function withParameters(uri: string, parameters: Readonly<Record<string, string>>): string {
+  const separator = !uri.includes('?') ? '?' : /[?&]$/.test(uri) ? '' : '&';
+  return `${uri}${separator}${new URLSearchParams(parameters)}`;
+}
+
 /** Whether the redirect URI leads back to the computer of the browser. */
 export const isLoopbackRedirect = (uri: string): boolean => isLoopbackHost(new URL(uri).hostname);
 

@@ -12,6 +12,7 @@ import { fieldLimits } from '@latchkey/contract/field-limits';
 import { visibleText } from '@latchkey/contract/fields';
 import { AuthError, invalidRequest } from '../../platform/errors.ts';
 import { printable, withoutEmpty } from '../../platform/values/parameters.ts';
+import { withParameters } from '../../platform/values/redirect-uri.ts';
 import { type Client, redirectUriOf } from '../../services/clients.ts';
 
 /** The parameters as they were sent, with the names of those that were sent twice. */
@@ -164,8 +165,7 @@ export function responseTo(
 ): AuthorizationResponse {
   const fields = { ...answer, ...(state === undefined ? {} : { state }), iss: issuer };
   if (responseMode === 'form_post') return { form_post: { action: redirectUri, fields } };
-  const separator = !redirectUri.includes('?') ? '?' : /[?&]$/.test(redirectUri) ? '' : '&';
-  return { redirect: `${redirectUri}${separator}${new URLSearchParams(fields)}` };
+  return { redirect: withParameters(redirectUri, fields) };
 }
 
 /** An error as a response to the client. @see RFC 6749 section 4.1.2.1 */

@@ -308,12 +308,12 @@ onBothDatabases('OpenID Connect', (open) => {
   });
 
   test('a request to sign out leads to a page, where nothing ends by itself; empty parameters count as omitted', async () => {
-    const { href } = new URL('https://app.example/bye?</script>');
+    const { href } = new URL('https://app.example/bye?</script>&');
     const { id: client_id } = await newClient({ signOutRedirectUris: [href] });
     const good = { client_id, post_logout_redirect_uri: href, state: 'a&b</script>' };
     const empty = { id_token_hint: '', client_id: '', post_logout_redirect_uri: '', state: '' };
     const { id_token: id_token_hint = '' } = await openid('openid');
-    const redirect = `${href}&state=a%26b%3C%2Fscript%3E`;
+    const redirect = `${href}state=a%26b%3C%2Fscript%3E`;
     for (const [sent, said] of [
       [good, { parameters: good, redirect }],
       [{ id_token_hint }, { parameters: { id_token_hint }, userId: (await me()).id, redirect: null }],

@@ -2,7 +2,7 @@ import type { SignedOut, SignOutParameters } from '@latchkey/contract/openid';
 import type { Caller, Context } from '../../platform/context.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-address.ts';
-import { allowsRedirect } from '../../platform/values/redirect-uri.ts';
+import { allowsRedirect, withParameters } from '../../platform/values/redirect-uri.ts';
 import { findServiceClient } from '../../services/service-keys.ts';
 import { endSession } from '../../sessions/ending.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
@@ -28,9 +28,7 @@ export async function checkSignOut(
   const service = clientId === undefined ? undefined : await findServiceClient(ctx.db.read, clientId);
   if (!service?.signOutRedirectUris.some((registered) => allowsRedirect(registered, uri)))
     throw invalidRequest('post_logout_redirect_uri: is not registered for this client');
-  const separator = uri.includes('?') ? '&' : '?';
-  const query = state === undefined ? '' : `${separator}${new URLSearchParams({ state })}`;
-  return { hint, redirect: `${uri}${query}` };
+  return { hint, redirect: state === undefined ? uri : withParameters(uri, { state }) };
 }
 
 /**
