@@ -14,7 +14,7 @@ export function requireText(subject: string, value: string | undefined, maxLengt
 
 /** @throws {UsageError} */
 export function requireLength(subject: string, value: string | undefined, maxLength: number): void {
-  if (value !== undefined && value.length > maxLength) {
+  if (value !== undefined && [...value].length > maxLength) {
     throw new UsageError(`${subject} can have at most ${maxLength} characters.`);
   }
 }
