@@ -67,10 +67,11 @@ test('its socket is 0600 in a directory 0700, and is gone with it', async () => 
   expect(existsSync(dirname(address))).toBe(false);
 });
 
-test('its socket is elsewhere where its path would be too long', async () => {
+test('its socket is elsewhere where its path would be too long, or its directory cannot be created', async () => {
   const long = join(home.path, 'x'.repeat(100));
   mkdirSync(long);
-  for (const env of [{ XDG_RUNTIME_DIR: long }, { XDG_RUNTIME_DIR: long, TMPDIR: long }]) {
+  for (const [runtime, temporary] of [[long], [long, long], ['/none'], ['/none', '/none']]) {
+    const env = { XDG_RUNTIME_DIR: runtime!, ...(temporary && { TMPDIR: temporary }) };
     const { address, stop } = await startAgentIn({ ...home, env: { ...home.env, ...env } });
     expect(Buffer.byteLength(address)).toBeLessThanOrEqual(107);
     expect(statSync(address).isSocket()).toBe(true);

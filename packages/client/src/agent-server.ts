@@ -14,6 +14,7 @@ import { hasCode, LatchkeyError } from './errors.ts';
 import { readBody, requestTimeoutMs, startListening } from './loopback-listener.ts';
 import { canonicalResource, isSameResource } from './resource.ts';
 import type { Session } from './session.ts';
+import { systemReason } from './storage/store-failure.ts';
 import { parseJson } from './transport.ts';
 
 /** What the agent may hand out. */
@@ -126,11 +127,23 @@ export async function startAgent(
   };
 }
 
-/** The first of the usual places where the path of a socket is not too long: Node would cut it off and listen elsewhere. */
-function socketParent(runtimeDirectory = tmpdir()): string {
+/**
+ * A directory for the socket, 0700 whatever the umask says, in the first of the usual places where that can be created, and where
+ * the path of a socket is not too long: Node would cut it off and listen elsewhere.
+ */
+function makeDirectory(runtimeDirectory = tmpdir()): string {
   const isShort = (parent: string) =>
     Buffer.byteLength(join(parent, `${directoryPrefix}XXXXXX`, socketName)) <= maxSocketPathBytes;
-  return [runtimeDirectory, tmpdir()].find(isShort) ?? '/tmp';
+  const parents = [...new Set([runtimeDirectory, tmpdir(), '/tmp'])].filter(isShort);
+  let failure: unknown;
+  for (const parent of parents) {
+    try {
+      return mkdtempSync(join(parent, directoryPrefix));
+    } catch (error) {
+      failure = error;
+    }
+  }
+  throw new Error(`no directory can be created in ${parents.join(', ')}: ${systemReason(failure)}`);
 }
 
 async function listen(server: Server, port: number | undefined, runtimeDirectory: string | undefined) {
@@ -138,8 +151,7 @@ async function listen(server: Server, port: number | undefined, runtimeDirectory
     const bound = await startListening(server, { host: '127.0.0.1', port, exclusive: true });
     return { server, name: `127.0.0.1:${bound}`, remove: () => {} };
   }
-  // 0700, whatever the umask says.
-  const directory = mkdtempSync(join(socketParent(runtimeDirectory), directoryPrefix));
+  const directory = makeDirectory(runtimeDirectory);
   const remove = () => rmSync(directory, { recursive: true, force: true });
   const path = join(directory, socketName);
   try {
