@@ -58,9 +58,9 @@ function isLeaving(path: string, decodings = 0): boolean {
 const hopByHop = 'connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade';
 /** By these some services take another path than the one of the request. */
 const otherPaths = 'x-(original|rewrite)-ur[il]|(x-)?script-name|daphne-root-path|destination';
-/** Host, authorization and length are set anew. */
+/** Host, authorization and length are set anew. With `Expect`, which the agent has answered, Node would send the headers as UTF-8. */
 const notSentOn = new RegExp(
-  `^(${hopByHop}|authorization|content-length|cookie|forwarded|host|x-forwarded-.*|${otherPaths})$`,
+  `^(${hopByHop}|authorization|content-length|cookie|expect|forwarded|host|x-forwarded-.*|${otherPaths})$`,
   'i',
 );
 const notSentBack = new RegExp(`^(${hopByHop}|set-cookie)$`, 'i');
