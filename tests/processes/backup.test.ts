@@ -225,7 +225,7 @@ for (const [dialect, open] of [
   });
 }
 
-test('backup writes one file, for its owner only, and replaces nothing; on a full disk it leaves none', async () => {
+test('backup writes one file, for its owner only, and replaces nothing; keys that are lost with the original are made; on a full disk it leaves none', async () => {
   const { run, refused } = operatorOn(envOf(await newFile()));
   expect((await run('migrate')).code).toBe(0);
   const directory = temporaryDirectory();
@@ -240,6 +240,13 @@ test('backup writes one file, for its owner only, and replaces nothing; on a ful
   expect(readdirSync(directory).toSorted()).toEqual(['file', 'link', 'new']);
   using copy = new Database(at('new'), { readonly: true });
   expect(copy.query<object, []>('PRAGMA integrity_check').all()).toEqual([{ integrity_check: 'ok' }]);
+
+  // Without the key file, which is not in a backup.
+  copyFileSync(at('new'), at('restored.db'));
+  const restored = { DATABASE_URL: `sqlite:${at('restored.db')}` };
+  await command(restored, 'finish-restore', 1, 'there is no key file');
+  await command(restored, 'finish-restore --any-keys', 0, /Created the key file \S+restored\.keys/);
+  await command(restored, 'users list', 0, '');
 
   const small = temporaryDirectory();
   const disk = mountDisk(small, '1m');

@@ -96,7 +96,7 @@ export const server: Program = {
       serve: runNothing,
       migrate: runNothing,
       runOnStore: () => runNothing,
-      runOnRestored: () => runNothing,
+      runOnRestored: () => () => runNothing,
     }),
   exitStatus: [
     { term: '0', text: 'Done.' },

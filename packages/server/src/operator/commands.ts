@@ -34,7 +34,12 @@ export interface Runners extends CommandIo {
   readonly migrate: () => Promise<void>;
   readonly runOnStore: Run;
   /** As `runOnStore`, on a restored database, too, and under any keys. */
-  readonly runOnRestored: Run;
+  readonly runOnRestored: (restoring: Restoring) => Run;
+}
+
+export interface Restoring {
+  /** The keys of that time are lost: new ones are made where there are none. */
+  readonly anyKeys?: boolean;
 }
 
 /** Returns what adds a command with one argument, whose work returns the text to print. */

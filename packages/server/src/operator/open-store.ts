@@ -20,7 +20,7 @@ import type { Log } from '../platform/telemetry/log.ts';
 import { codeOf, reasonOf } from '../platform/telemetry/redact.ts';
 import { systemTimers } from '../platform/timers.ts';
 import { findMissingSealKey } from '../security-log/events/auditing.ts';
-import type { CommandIo } from './commands.ts';
+import type { CommandIo, Restoring } from './commands.ts';
 
 type Keys = Pick<Context, 'keys' | 'logKeys'>;
 
@@ -56,14 +56,14 @@ export async function migrateStore(config: Config, log: Log, io: CommandIo): Pro
 
 /**
  * For other commands: opens an existing database with its keys, whether or not the service is running. Only `finish-restore` may open
- * one that was restored, under any keys.
+ * one that was restored, under any keys, while no service uses the file.
  * @throws {ConfigError}
  */
 export async function openForCommand(
   config: Config,
   log: Log,
-  { env }: CommandIo,
-  { finishesRestore = false } = {},
+  { env, output }: CommandIo,
+  restoring?: Restoring,
 ): Promise<Store> {
   const options = { log, statementTimeoutMs: operatorStatementTimeoutMs };
   // A pooler would ignore the timeout.
@@ -72,8 +72,11 @@ export async function openForCommand(
     throw unopened(config, error);
   });
   try {
-    const keys = loadKeys(config, env);
-    if (!finishesRestore) await requireUsable(config, db.read, keys);
+    if (restoring) claimFile(config);
+    const create = restoring?.anyKeys === true && lacksKeys(config, env);
+    const keys = loadKeys(config, env, { create });
+    if (create) output.say(`Created the key file ${keyFilePath(config)}. Keep a copy of it.`);
+    if (!restoring) await requireUsable(config, db.read, keys);
     return { db, keys };
   } catch (error) {
     await db.close();

@@ -10,7 +10,7 @@ import { createLogger, type Log, written } from '../platform/telemetry/log.ts';
 import { redact } from '../platform/telemetry/redact.ts';
 import { systemTimers } from '../platform/timers.ts';
 import { readConfig } from '../settings.ts';
-import type { CommandIo, Run } from './commands.ts';
+import type { CommandIo, Restoring, Run } from './commands.ts';
 import { claimPort } from './listener.ts';
 import { migrateStore, openForCommand, openForService, type Store } from './open-store.ts';
 import { createOutput, type TextStream } from './output.ts';
@@ -40,14 +40,14 @@ export async function run({ args, env, readEnvFile, stdout, stderr }: CommandPro
 
   /** Makes the action of an operator's command on an existing database, whether or not the service is running. */
   const runnerWith =
-    (options: { readonly finishesRestore?: boolean }): Run =>
+    (restoring?: Restoring): Run =>
     (work) =>
     async (...received) => {
       io.output.requireOpen();
       const config = readConfig(env);
       io.output.say(`Store: ${storeNameOf(config)}`);
       const log = createLogger('silent');
-      const store = await openForCommand(config, log, io, options);
+      const store = await openForCommand(config, log, io, restoring);
       try {
         const text = await work(await openContext(config, log, store, io), ...received);
         if (text) await io.output.write(text);
@@ -61,8 +61,8 @@ export async function run({ args, env, readEnvFile, stdout, stderr }: CommandPro
     readEnvFile,
     serve: () => runService(io),
     migrate: () => runMigrations(io),
-    runOnStore: runnerWith({}),
-    runOnRestored: runnerWith({ finishesRestore: true }),
+    runOnStore: runnerWith(),
+    runOnRestored: runnerWith,
   });
   try {
     if (args.length === 0) program.help();

@@ -17,7 +17,7 @@ import { accounts } from '../security-log/events/reading.ts';
 import { restartFeeds } from '../services/service-keys.ts';
 import { hasSessions } from '../sessions/sessions.ts';
 import { readConfig } from '../settings.ts';
-import { type CommandContext, type CommandIo, counted, type Runners } from './commands.ts';
+import { type CommandContext, type CommandIo, counted, type Restoring, type Runners } from './commands.ts';
 import { claimFile, missingKeyText } from './open-store.ts';
 
 export function storeCommands(program: Command, { runOnStore, runOnRestored }: Runners): void {
@@ -36,7 +36,7 @@ export function storeCommands(program: Command, { runOnStore, runOnRestored }: R
       'keep the sessions and keys of the backup, including those that were revoked since',
     )
     .option('--any-keys', 'go on although the keys of that time are lost')
-    .action(runOnRestored(finishRestore));
+    .action((options: RestoreOptions) => runOnRestored(options)(finishRestore)(options));
 
   program
     .command('copy')
@@ -64,13 +64,13 @@ async function backUp({ config }: Context, file: string): Promise<string> {
   ].join('\n');
 }
 
+interface RestoreOptions extends Restoring {
+  readonly keepSessions?: boolean;
+}
+
 /** Makes a restored store ready for the service, in one transaction. */
-async function finishRestore(
-  ctx: CommandContext,
-  { keepSessions = false, anyKeys = false }: { keepSessions?: boolean; anyKeys?: boolean },
-) {
+async function finishRestore(ctx: CommandContext, { keepSessions = false, anyKeys = false }: RestoreOptions) {
   const { config } = ctx;
-  claimFile(config);
   await inLongTransaction(config.databaseDirectUrl ?? config.databaseUrl, async (tx) => {
     if (tx.dialect === 'postgres') await requireUnserved(tx);
     const missing = await missingKeyText(config, tx, ctx);
