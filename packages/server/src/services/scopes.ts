@@ -177,7 +177,7 @@ const isDetail = (detail: unknown): boolean => {
   return typeof type === 'string' && type !== '' && !Array.isArray(detail);
 };
 
-/** Whether parsing left every number unchanged: an amount or limit must not become another one, or null. */
+/** Whether every number can be repeated unchanged (`parseExactly`): an amount or limit must not become another one, or null. */
 function isExact(value: unknown): boolean {
   if (typeof value === 'number')
     return Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value);

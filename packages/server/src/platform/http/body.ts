@@ -1,7 +1,7 @@
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { z } from 'zod';
 import { AuthError, invalidRequest } from '../errors.ts';
-import { duplicateMember } from '../values/json.ts';
+import { duplicateMember, parseExactly } from '../values/json.ts';
 import { printable, withoutEmpty } from '../values/parameters.ts';
 
 export type BodyDialect = 'json' | 'form';
@@ -78,7 +78,7 @@ export function parseBody(request: Request, received: Uint8Array, dialects: read
 function parseJson(text: string): unknown {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseExactly(text);
   } catch {
     throw invalidRequest('The body is not valid JSON.');
   }

@@ -15,7 +15,7 @@ import { dialectOf } from '../http/body.ts';
 import type { CallHeaders, Reply } from '../http/call.ts';
 import type { Afterwards, Api } from '../http/pipeline.ts';
 import type { ClientInfo } from '../values/client-address.ts';
-import { duplicateMember } from '../values/json.ts';
+import { duplicateMember, parseExactly } from '../values/json.ts';
 
 export interface GrantCall
   extends TokenRequest,
@@ -43,7 +43,7 @@ export function refuseAuthorizationDetails(body: { readonly authorization_detail
 function readDetails({ authorization_details: text }: GrantParameters): unknown {
   if (text === undefined) return undefined;
   try {
-    const details: unknown = JSON.parse(text);
+    const details = parseExactly(text);
     return duplicateMember(text, details) === undefined ? details : text;
   } catch {
     return text;

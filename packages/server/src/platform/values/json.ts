@@ -1,3 +1,32 @@
+/** A number after a bracket, colon or comma that may have more digits than JavaScript keeps, or an exponent. */
+const longNumber = /[[:,]\s*-?\d(?:[\d.]{15}|[\d.]*e)/i;
+
+/** More characters only cost time: a number that is kept has at most 17 digits. */
+const maxNumberLength = 100;
+
+/**
+ * Parses JSON. A number that would lose digits becomes `NaN`, which nothing accepts, instead of another number.
+ * @throws {SyntaxError | RangeError}
+ */
+export const parseExactly = (text: string): unknown =>
+  longNumber.test(text) ? JSON.parse(text, exactOrNaN as Parameters<typeof JSON.parse>[1]) : JSON.parse(text);
+
+function exactOrNaN(_name: string, value: unknown, { source = '' }: { readonly source?: string }): unknown {
+  if (typeof value !== 'number') return value;
+  const isExact = source.length <= maxNumberLength && decimalOf(source) === decimalOf(String(value));
+  return isExact ? value : Number.NaN;
+}
+
+/** The same text for all spellings of one decimal number. */
+function decimalOf(number: string): string {
+  const [, sign, whole = '', fraction = '', exponent = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(number) ?? [];
+  const digits = `${whole}${fraction}`.replace(/^0+/, '');
+  const significant = digits.replace(/0+$/, '');
+  const place = Number(exponent) - fraction.length + digits.length - significant.length;
+  return significant === '' ? '0' : `${sign}${significant}e${place}`;
+}
+
 /** `value` is the parsed text: in valid JSON, a string before a colon is always a member name. */
 export function duplicateMember(text: string, value: unknown): string | undefined {
   // Equal counts prove that there is none. Otherwise search for it: a string may contain `":`, too.

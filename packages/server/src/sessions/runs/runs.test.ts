@@ -216,5 +216,36 @@ onBothDatabases('token exchange', (open, dialect) => {
         beyond.map((authorization_details) => ({ authorization_details })),
       );
     });
+
+    test('have no number that would become another one, in a run or a key', async () => {
+      const ofAmount = (amount: string) => ({
+        scope,
+        authorization_details: `[{"type":"a","amount":${amount}}]`,
+      });
+      const exact = await run(login.access_token, ofAmount('[1.50, 1E+2,0.1,9007199254740991,5e-324]'));
+      expect(exact.authorization_details).toEqual([
+        { type: 'a', amount: [1.5, 100, 0.1, 2 ** 53 - 1, 5e-324] },
+      ]);
+      const lossy = [
+        '100.00000000000000001',
+        '[ 99999999999999.999]',
+        '-1e-400',
+        '4503599627370497.25',
+        '1e400',
+      ];
+      lossy.push('[1,9007199254740993]', `1.${'0'.repeat(100)}`);
+      await requireRefused(login.access_token, wrong, lossy.map(ofAmount));
+      const key = '{"name":"build","scope":"*","expires_in":3600,"ignored":1e-400,"authorization_details":';
+      const created = (amount: string) =>
+        app.ask('POST', '/keys', {
+          token: login.access_token,
+          headers: { 'Content-Type': 'application/json' },
+          raw: `${key}${ofAmount(amount).authorization_details}}`,
+        });
+      expect((await Promise.all(['1.50', ...lossy].map(created))).map(outcome)).toEqual([
+        '201',
+        ...lossy.map(() => wrong),
+      ]);
+    });
   });
 });
