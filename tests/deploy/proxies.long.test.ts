@@ -43,6 +43,8 @@ async function nginx(directory: string, upstream: string, { http, https }: Ports
   const { cert: authority, directory: certificates } = newCertificate();
   const site = replaced(await Bun.file(join(deploy, 'nginx.conf')).text(), {
     '127.0.0.1:8787': upstream,
+    // A second node that is down.
+    '# server 127.0.0.1:8788': `server 127.0.0.1:${reservePort()}`,
     'listen 80;': `listen ${http};`,
     'listen 443 ssl': `listen ${https} ssl`,
     '/etc/letsencrypt/live/login.example.com': certificates,
@@ -92,7 +94,7 @@ const tools = Bun.which('curl') && Bun.which('openssl');
 
 for (const [name, proxyOf] of Object.entries({ caddy, nginx })) {
   test.skipIf(!tools || !Bun.which(name))(
-    `a sign-in through ${name} uses TLS and HTTP/2, has the address of the client, and metrics stay inside`,
+    `a sign-in through ${name} uses TLS and HTTP/2, has the address of the client, metrics stay inside, and a node that is back gets requests at once`,
     async () => {
       const ports = { http: reservePort(), https: reservePort() };
       const url = `https://localhost:${ports.https}`;
@@ -115,6 +117,10 @@ for (const [name, proxyOf] of Object.entries({ caddy, nginx })) {
       expect(ask('/metrics', { headers }).status).toBe(404);
       const plain = await fetch(`http://localhost:${ports.http}/login`, { redirect: 'manual' });
       expect(plain.headers.get('Location')).toMatch(/^https:\/\/localhost.*\/login$/);
+      await service.stop();
+      expect(ask('/healthz').status).toBeGreaterThanOrEqual(502);
+      await startService(service);
+      expect(ask('/healthz').status).toBe(200);
     },
   );
 }
