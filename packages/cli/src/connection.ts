@@ -1,6 +1,6 @@
 import { isAbsolute } from 'node:path';
 import type { Agent } from '@latchkey/client/agent';
-import { type Api, createApi, serverOrigin } from '@latchkey/client/api';
+import { type Api, createApi, serverAddress, serverOrigin } from '@latchkey/client/api';
 import {
   type CredentialDocument,
   type CredentialStore,
@@ -227,13 +227,6 @@ function configuredServer({ server, config }: Context): Target | undefined {
       'It looks like https://login.example or login.example:8443.',
     );
   }
-}
-
-/** The origin of an address. Default scheme: https, and http for this machine. @throws {TypeError} */
-function serverAddress(address: string): string {
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(address)) return serverOrigin(address);
-  const encrypted = serverOrigin(`https://${address}`);
-  return isLoopbackHost(new URL(encrypted).hostname) ? serverOrigin(`http://${address}`) : encrypted;
 }
 
 const fallback: Target = { server: defaultServer, source: 'default' };

@@ -182,6 +182,13 @@ export function serverOrigin(address: string): string {
   return origin;
 }
 
+/** The same for what a person typed. Default scheme: https, and http for this machine. @throws {TypeError} @internal */
+export function serverAddress(address: string): string {
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(address)) return serverOrigin(address);
+  const encrypted = serverOrigin(`https://${address}`);
+  return isLoopbackHost(new URL(encrypted).hostname) ? serverOrigin(`http://${address}`) : encrypted;
+}
+
 /** Undefined for what cannot be the address of a server. @internal */
 export function originOf(address: string): string | undefined {
   const url = URL.canParse(address) ? new URL(address) : undefined;

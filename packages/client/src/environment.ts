@@ -1,5 +1,5 @@
 import { openAgentSession } from './agent.ts';
-import { type ApiOptions, createApi } from './api.ts';
+import { type ApiOptions, createApi, serverAddress } from './api.ts';
 import type { CallOptions, Session } from './session.ts';
 import type { WantedToken } from './token-exchange.ts';
 import { openTokenSession } from './token-session.ts';
@@ -17,7 +17,7 @@ export type EnvironmentSessionOptions = Partial<ApiOptions> &
  * const session = sessionFromEnvironment() ?? openSession({ api, store });
  */
 export function sessionFromEnvironment({
-  server = setting('LATCHKEY_SERVER'),
+  server,
   origins,
   fetchTimeoutMs,
   scope,
@@ -28,14 +28,25 @@ export function sessionFromEnvironment({
   const address = setting('LATCHKEY_AGENT');
   if (!token && !address) return undefined;
   if (token && address) throw new TypeError('LATCHKEY_TOKEN and LATCHKEY_AGENT exclude each other.');
-  if (server === undefined) {
-    const name = token ? 'LATCHKEY_TOKEN' : 'LATCHKEY_AGENT';
-    throw new TypeError(`${name} needs LATCHKEY_SERVER: a token is only sent to a server that is named.`);
-  }
-  const options = { api: createApi({ ...apiOptions, server }), origins, fetchTimeoutMs };
+  const named = server ?? serverFor(token ? 'LATCHKEY_TOKEN' : 'LATCHKEY_AGENT');
+  const options = { api: createApi({ ...apiOptions, server: named }), origins, fetchTimeoutMs };
   return token
     ? openTokenSession({ ...options, token })
     : openAgentSession({ ...options, address: address!, scope, resource });
+}
+
+/** @throws {TypeError} */
+function serverFor(credential: string): string {
+  const address = setting('LATCHKEY_SERVER');
+  if (address === undefined)
+    throw new TypeError(
+      `${credential} needs LATCHKEY_SERVER: a token is only sent to a server that is named.`,
+    );
+  try {
+    return serverAddress(address);
+  } catch {
+    throw new TypeError('LATCHKEY_SERVER must be the http or https address of a server, without a path.');
+  }
 }
 
 /** White space around a value does not count: one that comes from a file often ends in a line break. */

@@ -103,7 +103,7 @@ describe('a session from the environment', () => {
     expect(session?.server).toBe(service.ctx.config.baseUrl);
   });
 
-  test('is undefined without a token, and refused without a server that is named', () => {
+  test('is undefined without a token, and refused without a server that is named, with or without a scheme', () => {
     process.env['LATCHKEY_TOKEN'] = ' \n';
     process.env['LATCHKEY_SERVER'] = '';
     expect(sessionFromEnvironment()).toBeUndefined();
@@ -111,5 +111,9 @@ describe('a session from the environment', () => {
     expect(() => sessionFromEnvironment()).toThrow(/^LATCHKEY_TOKEN needs LATCHKEY_SERVER/);
     expect(sessionFromEnvironment({ server: 'https://login.example' })?.server).toBe('https://login.example');
     expect(() => sessionFromEnvironment({ server: 'http://login.example' })).toThrow(/^Plain http/);
+    process.env['LATCHKEY_SERVER'] = 'localhost:8787';
+    expect(sessionFromEnvironment()?.server).toBe('http://localhost:8787');
+    process.env['LATCHKEY_SERVER'] = 'login.example/path';
+    expect(() => sessionFromEnvironment()).toThrow(/^LATCHKEY_SERVER must be/);
   });
 });
