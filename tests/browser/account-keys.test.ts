@@ -26,7 +26,7 @@ async function openAccount(email: string, link: [string, string][] = []): Promis
   return page;
 }
 
-test('a key is created with what was ticked, after a confirmation if the sign-in is not recent, is shown once, and works until it is removed', async () => {
+test('a key is created with what was ticked, after a confirmation if the sign-in is not recent, is shown once and whole, and works until it is removed', async () => {
   const email = 'create@example.com';
   const page = await openAccount(email);
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
@@ -52,6 +52,9 @@ test('a key is created with what was ticked, after a confirmation if the sign-in
   await says(page, "you won't see it again");
   expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('API key created: night build');
   const key = await shownKey(page);
+  await page.setViewportSize({ width: 390, height: 844 });
+  const isWhole = (field: HTMLElement) => field.scrollHeight <= field.clientHeight;
+  expect(await page.getByLabel('Your new API key').evaluate(isWhole)).toBe(true);
   await press(page, 'Copy key');
   await says(page, 'Copied.');
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(key);

@@ -329,7 +329,7 @@ export function CreatedKeyView() {
         ref={field}
         id="created-key"
         class="secret"
-        rows={3}
+        rows={4}
         readOnly
         autoComplete="off"
         spellcheck={false}
