@@ -69,8 +69,9 @@ test('runs are shown below their login with what they may do, and one or all of 
   const email = 'runs@example.com';
   const { access_token } = await service.deviceLogin(await service.login(email), { device_name: 'workshop' });
   const runs: string[] = [];
-  for (const scope of ['profile', 'email', 'organizations'])
-    runs.push(await startRun(service.url, access_token, scope));
+  const authorization_details = '[{"type":"<b>ticket</b>","id":4711}]';
+  for (const [scope, more] of [['profile', { authorization_details }], ['email'], ['organizations']] as const)
+    runs.push(await startRun(service.url, access_token, scope, more));
   const page = await newPage();
   await signIn(page, service.url, email);
   const login = page.locator('#sessions > li').filter({ hasText: 'workshop' });
@@ -84,6 +85,8 @@ test('runs are shown below their login with what they may do, and one or all of 
   await summary.getByText('More than 3 runs act as you. Only the newest are shown.').waitFor();
   await page.unrouteAll();
   await page.reload();
+  await items.getByText('Limited to these details').click();
+  await items.getByText(authorization_details, { exact: true }).waitFor();
   await confirmed(items.filter({ hasText: 'See your email address' }), 'Stop');
   await page.getByText('Run stopped.').waitFor();
   expect([await items.count(), await summary.innerText()]).toEqual([2, '2 runs act as you.']);

@@ -170,8 +170,9 @@ export const alter = (page: Page, path: string, members: object): Promise<unknow
   });
 
 /** Starts a run within a session, as a program does for itself; returns its access token. */
-export async function startRun(url: string, token: string, scope: string): Promise<string> {
-  const { status, body } = await serviceAt(url).ask('POST', '/token', { form: exchangeForm(token, scope) });
+export async function startRun(url: string, token: string, scope: string, more = {}): Promise<string> {
+  const form = { ...exchangeForm(token, scope), ...more };
+  const { status, body } = await serviceAt(url).ask('POST', '/token', { form });
   expect(status).toBe(200);
   return body.access_token;
 }

@@ -47,9 +47,13 @@ export const accountStates = ({ url, login, deviceLogin }: Driver): PageStates =
   'account-runs': async (page) => {
     const email = 'runs@example.com';
     const { access_token } = await deviceLogin(await login(email), { device_name: 'workshop' });
-    for (const scope of ['profile tickets:read', 'organizations']) await startRun(url, access_token, scope);
+    const authorization_details = JSON.stringify([
+      { type: 'ticket_access', tickets: [4711, 4712], actions: ['read'] },
+    ]);
+    await startRun(url, access_token, 'profile tickets:read', { authorization_details });
+    await startRun(url, access_token, 'organizations');
     await signIn(page, url, email);
-    await page.getByRole('button', { name: 'Stop all runs' }).waitFor();
+    await page.getByText('Limited to these details').click();
   },
   'account-asking': async (page) => {
     await signIn(page, url, 'new@example.com');

@@ -13,7 +13,7 @@ import { AskingButton } from '../ui/question.tsx';
 import { List, Row } from '../ui/row.tsx';
 import { detectSignOut, runAction } from './actions.tsx';
 import { CreatedKeyView, isFormOpen, isKeyShown, NewKeyForm, openForm } from './new-key.tsx';
-import { accessText, loadKnownScopes, OnlyService, Use } from './parts.tsx';
+import { AccessDetails, accessText, loadKnownScopes, OnlyService, Use } from './parts.tsx';
 import { finish, Section, sectionData } from './section.tsx';
 
 const words = texts.account.keys;
@@ -93,6 +93,7 @@ function KeyRow({ item }: { item: Key }) {
       }
     >
       <p>{accessText(item.scope) || words.nothing}</p>
+      <AccessDetails of={item} />
       {item.trust ? <Trust id={item.id} trust={item.trust} /> : null}
       <p>
         <Use item={item} />

@@ -1,11 +1,12 @@
 import type { Key, ScopeList } from '@latchkey/contract/keys';
 import { isSameResource } from '@latchkey/contract/scope-names';
 import type { DescribedScope } from '@latchkey/contract/scopes';
+import type { Session } from '@latchkey/contract/sessions';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { signal } from '@preact/signals';
 import { call, type Problem } from '../api.ts';
 import { fillParts, texts } from '../texts.ts';
-import { RelativeTime, Untrusted } from '../ui/facts.tsx';
+import { Details, RelativeTime, Untrusted } from '../ui/facts.tsx';
 import { detectSignOut } from './actions.tsx';
 import { sentencesOf } from './key-request.ts';
 
@@ -29,6 +30,16 @@ export async function loadKnownScopes(): Promise<Problem | undefined> {
 /** What a scope allows, in one line; empty if that is nothing. */
 export const accessText = (scope: string): string =>
   sentencesOf(scope, known.value).map(escapeInvisible).join(' · ');
+
+/** What a key or run is further limited to, as the services that read it write it. */
+export const AccessDetails = ({ of }: { of: Key | Session }) =>
+  of.authorization_details ? (
+    <Details summary={texts.account.limitedTo}>
+      <code translate={false}>
+        <bdi>{escapeInvisible(JSON.stringify(of.authorization_details))}</bdi>
+      </code>
+    </Details>
+  ) : null;
 
 /** Names the only service that accepts a key or session. A URI stands for one that is no longer declared. */
 export function OnlyService({ resource }: { resource: string | null }) {

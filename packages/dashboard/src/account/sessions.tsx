@@ -14,7 +14,7 @@ import { browserIcon, phoneIcon, runIcon, terminalIcon } from '../ui/icons.ts';
 import { AskingButton, isAsking } from '../ui/question.tsx';
 import { List, Row } from '../ui/row.tsx';
 import { detectSignOut, runAction, upToDate } from './actions.tsx';
-import { accessText, Claim, loadKnownScopes, OnlyService } from './parts.tsx';
+import { AccessDetails, accessText, Claim, loadKnownScopes, OnlyService } from './parts.tsx';
 import { finish, Section, sectionData } from './section.tsx';
 
 const words = texts.account.sessions;
@@ -164,6 +164,7 @@ function SessionRow({ session, runs = [] }: { session: Session; runs?: readonly 
       }
     >
       {isNarrow(session) ? <p>{accessText(session.scope) || texts.common.nothing}</p> : null}
+      <AccessDetails of={session} />
       {isRun(session) ? (
         <p>
           {fillParts(texts.account.started, { time: <RelativeTime at={created_at} /> })}
