@@ -3,6 +3,7 @@
 import { expect, test } from 'bun:test';
 import { chmodSync, existsSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { newDatabase } from '#support/new-database.ts';
 import { runOperator, startService, temporaryDirectory } from '#support/service.ts';
 
 test('doctor reports a sound service as ok, an untrusted proxy as a warning and a readable key file as failed', async () => {
@@ -58,7 +59,7 @@ test('doctor reports an unreachable database, mail server and service, and creat
   }
 });
 
-test('doctor compares clocks and connections with those of PostgreSQL', async () => {
+test('doctor compares clocks and connections with those of PostgreSQL, and a direct URL of another database is refused', async () => {
   const service = await startService({
     dialect: 'postgres',
     env: { LATCHKEY_METRICS_TOKEN: 'the-operators-token' },
@@ -86,6 +87,12 @@ test('doctor compares clocks and connections with those of PostgreSQL', async ()
   );
   const pooled = { LATCHKEY_DATABASE_DIRECT_URL: service.env['DATABASE_URL']! };
   expect(await connections(99, pooled)).toMatch(/^ok .* but a pooler is between them$/);
+  const other = { LATCHKEY_DATABASE_DIRECT_URL: await newDatabase('postgres') };
+  for (const command of ['doctor', 'serve', 'migrate']) {
+    const { code, stdout, stderr } = await runOperator({ ...service.env, ...other }, command);
+    const sentence = expect.stringMatching(/LATCHKEY_DATABASE_DIRECT_URL names another database/);
+    expect([command, code, stdout + stderr]).toEqual([command, 1, sentence]);
+  }
 });
 
 test('a public address without trusted proxies, and one without TLS, are warnings in the log at start', async () => {

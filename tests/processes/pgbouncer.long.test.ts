@@ -7,7 +7,14 @@ import { spawnSync } from 'bun';
 import { exchangeForm } from '#support/http.ts';
 import { startPostgres } from '#support/postgres.ts';
 import { reservePort } from '#support/reserved-port.ts';
-import { launch, registerService, startService, temporaryDirectory, untilReady } from '#support/service.ts';
+import {
+  launch,
+  registerService,
+  runOperator,
+  startService,
+  temporaryDirectory,
+  untilReady,
+} from '#support/service.ts';
 import { basic } from '#support/services.ts';
 
 const parallel = 64;
@@ -58,6 +65,10 @@ test.skipIf(!program)('signing in, refreshing, runs and the feed work through Pg
   const pooled = await startPgBouncer(program!, databaseUrl);
   const env = { LATCHKEY_DATABASE_DIRECT_URL: databaseUrl };
   const service = await startService({ databaseUrl: pooled, env });
+  const routeBy = async (settings: Readonly<Record<string, string>>) =>
+    /^(\w+) .*(reach|before) PostgreSQL/m.exec((await runOperator(settings, 'doctor')).stdout)?.[1];
+  const { LATCHKEY_DATABASE_DIRECT_URL: _, ...withoutDirect } = { ...service.env, ...env };
+  expect([await routeBy(service.env), await routeBy(withoutDirect)]).toEqual(['ok', 'failed']);
   const options = ['--resource', resource, '--scope', 'projects:read=See your projects', '--may', 'feed'];
   const key = { Authorization: basic(await registerService(service, 'projects', ...options)) };
   const login = await service.login('pooled@example.com');

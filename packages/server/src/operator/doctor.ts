@@ -10,6 +10,7 @@ import {
   examineDatabase,
   type Inspection,
   inspectDatabase,
+  isPooled,
   withReader,
 } from '../platform/database/inspect.ts';
 import { canWorkWith } from '../platform/database/migrate.ts';
@@ -19,7 +20,7 @@ import { reasonOf } from '../platform/telemetry/redact.ts';
 import { readConfig, unknownSettings } from '../settings.ts';
 import { settingsWarnings } from './announcement.ts';
 import { type CommandIo, counted } from './commands.ts';
-import { loadKeys, missingKeyText, unfinishedRestoreText } from './open-store.ts';
+import { loadKeys, missingKeyText, unfinishedRestoreText, wrongDirectUrlText } from './open-store.ts';
 
 interface Check {
   readonly state: 'ok' | 'warning' | 'failed';
@@ -44,7 +45,7 @@ async function checkStore(config: Config, nodes: number): Promise<Check[]> {
     return [
       ok('the database can be reached'),
       checkSchema(inspection),
-      ...(server ? [checkClock(server.clockAheadMs)] : []),
+      ...(server ? [await checkRoute(config), checkClock(server.clockAheadMs)] : []),
       checkCondition(await examineDatabase(config.databaseUrl)),
       ...(inspection.pending.length === 0 ? await checkRestore(config) : []),
       ...(server?.openToPublic ? [checkAccess(server.openToPublic)] : []),
@@ -53,6 +54,17 @@ async function checkStore(config: Config, nodes: number): Promise<Check[]> {
   } catch (error) {
     return [failed(`the database cannot be read: ${reasonOf(error)}`)];
   }
+}
+
+/** How this machine reaches PostgreSQL. */
+async function checkRoute(config: Config): Promise<Check> {
+  const wrong = await wrongDirectUrlText(config);
+  if (wrong !== undefined) return failed(wrong);
+  return config.databaseDirectUrl === undefined && (await isPooled(config.databaseUrl))
+    ? failed(
+        'a pooler is before PostgreSQL: set LATCHKEY_DATABASE_DIRECT_URL to the same database without it',
+      )
+    : ok('statements reach PostgreSQL as they must');
 }
 
 function checkCondition({ damage, unwritable }: Condition): Check {

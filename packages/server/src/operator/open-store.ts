@@ -13,6 +13,7 @@ import {
   whenReachable,
 } from '../platform/database/database.ts';
 import type { Database, DatabaseOptions, Executor } from '../platform/database/executor.ts';
+import { isSameDatabase } from '../platform/database/inspect.ts';
 import { isOutOfReach } from '../platform/database/postgres.ts';
 import { lockStore, showServing } from '../platform/database/store-lock.ts';
 import { isUnfinishedRestore } from '../platform/database/stored-rows.ts';
@@ -104,15 +105,26 @@ async function withKeys(config: Config, { env }: CommandIo, db: Database, existi
 const openMigrated = (config: Config, log: Log, { output }: CommandIo): Promise<Database> =>
   whenReachable(
     systemTimers,
-    () => openDatabase(config.databaseUrl, optionsOf(config, log)),
+    async () => {
+      const wrong = await wrongDirectUrlText(config);
+      if (wrong !== undefined) throw new ConfigError(`${wrong}.`);
+      return openDatabase(config.databaseUrl, optionsOf(config, log));
+    },
     isOutOfReach,
     (error) =>
       output.say(
         `latchkey-server: The database cannot be reached yet: ${reasonOf(error)}. Trying for ${reachDeadlineMs / 1000} s.`,
       ),
   ).catch((error: Error) => {
-    throw unopened(config, error);
+    throw error instanceof ConfigError ? error : unopened(config, error);
   });
+
+/** What is wrong with a direct URL through which the start would migrate, and listen to, another database; undefined if nothing is. */
+export async function wrongDirectUrlText({ databaseUrl, databaseDirectUrl }: Config) {
+  return databaseDirectUrl === undefined || (await isSameDatabase(databaseUrl, databaseDirectUrl))
+    ? undefined
+    : 'LATCHKEY_DATABASE_DIRECT_URL names another database than DATABASE_URL';
+}
 
 function optionsOf(config: Config, log: Log): DatabaseOptions {
   const { databaseDirectUrl: directUrl } = config;

@@ -89,11 +89,11 @@ export function sqliteFileOf({ databaseUrl }: Pick<Config, 'databaseUrl'>): stri
   return path === undefined ? undefined : resolve(path);
 }
 
-/** The database URL without user and password: `sqlite:` with the absolute path, or `postgres://…`. */
+/** The URL that commands use, without user and password: `sqlite:` with the absolute path, or `postgres://…`. */
 export function storeNameOf(config: Config): string {
   const file = sqliteFileOf(config);
   if (file !== undefined) return `sqlite:${file}`;
-  const urls = postgresServers(config.databaseUrl).map((url) => URL.parse(url));
+  const urls = postgresServers(config.databaseDirectUrl ?? config.databaseUrl).map((url) => URL.parse(url));
   const hosts = urls.map((url) => url?.host ?? '').filter(Boolean);
   return hosts.length > 0 ? `postgres://${hosts.join(',')}${urls[0]?.pathname ?? ''}` : 'PostgreSQL';
 }

@@ -76,6 +76,32 @@ async function inspectServer(read: Executor) {
   };
 }
 
+/** Whether two URLs lead to the same database of the same running server. */
+export async function isSameDatabase(...urls: readonly [string, string]): Promise<boolean> {
+  const identity =
+    "SELECT current_database() || ' ' || extract(epoch FROM pg_postmaster_start_time()) AS identity";
+  const identityOf = (url: string) => withReader(url, (read) => read.run<{ identity: string }>(identity, []));
+  const [[one], [other]] = await Promise.all([identityOf(urls[0]), identityOf(urls[1])]);
+  return one?.identity === other?.identity;
+}
+
+const protocolViolation = '08P01';
+
+/** Whether a pooler is before the server: it refuses or ignores the parameters with which a connection begins. */
+export async function isPooled(url: string): Promise<boolean> {
+  const probe = { statement_timeout: 54_321 };
+  if (/[?&]statement_timeout=/.test(url)) return false;
+  try {
+    return await withConnection(url, { ...withoutPreparation, connection: probe }, async (sql) => {
+      const [row] = await sql.unsafe<{ statement_timeout: string }[]>('SHOW statement_timeout');
+      return row?.statement_timeout !== `${probe.statement_timeout}ms`;
+    });
+  } catch (error) {
+    if (codeOf(error) === protocolViolation) return true;
+    throw error;
+  }
+}
+
 export type Condition = Awaited<ReturnType<typeof examineDatabase>>;
 
 /**
