@@ -144,7 +144,7 @@ test('a key without a secret trusts a job that its claims identify, and the list
   await page.getByLabel('Issuer').fill('https://ci.example');
   await page.getByLabel('Required claims').fill('sub=build');
   await press(page, 'Create API key');
-  await says(page, 'trust.issuer: is not an issuer that this service trusts');
+  await says(page, "The key can't trust these tokens: issuer is not trusted by this service");
   await page.getByLabel('Issuer').fill(issuer);
   const claims = ['repository_id=784120233', 'repository_owner_id=1099001', 'ref=refs/heads/main'];
   await page.getByLabel('Required claims').fill(claims.join('\n'));

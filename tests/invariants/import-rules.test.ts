@@ -34,7 +34,7 @@ const cli = 'packages/cli/src/';
 const programParts = [
   ...['agent-forwarder', 'agent-server', 'agent', 'browser-login', 'environment', 'federation'],
   ...['loopback-listener', 'storage/file-storage', 'storage/keychain-storage', 'storage/lock-claim'],
-  ...['storage/process-lock', 'storage/secret-service', 'storage/session-bus'],
+  ...['small-file', 'storage/process-lock', 'storage/secret-service', 'storage/session-bus'],
 ].map((name) => `${client}${name}.ts`);
 
 /** The only files that read the environment. */

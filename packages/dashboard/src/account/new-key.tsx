@@ -105,7 +105,8 @@ const create = (form: KeyForm, onCreated: (key: CreatedKey) => void) =>
     if (!result.ok) {
       const { code, message = '' } = result.problem;
       const untrusted = /^trust\.(issuer|claims)/.exec(message)?.[1] as 'issuer' | 'claims' | undefined;
-      if (untrusted) return [untrusted, fill(words.badTrust, { reason: message })];
+      const reason = message.replace(/^trust\.([^:]*):/, '$1');
+      if (untrusted) return [untrusted, fill(words.badTrust, { reason })];
       const text = explain(result.problem, messages);
       return code === 'invalid_request' ? ['name', text] : text;
     }

@@ -116,7 +116,7 @@ export async function createKey(ctx: Context, touches: Touches, by: Requester, r
 /** Requires a listed issuer, and claims that identify a job. @throws {AuthError} `invalid_request` */
 function requireTrustworthy({ config }: Context, trust: KeyTrust): void {
   if (!config.trustedIssuers.includes(trust.issuer))
-    throw invalidRequest('trust.issuer: is not an issuer that this service trusts');
+    throw invalidRequest('trust.issuer: is not trusted by this service');
   const error = trustError(trust);
   if (error !== undefined) throw invalidRequest(`trust.claims: ${error}`);
 }
