@@ -21,6 +21,7 @@ import {
 } from '#support/cli.ts';
 import { service } from '#support/common-service.ts';
 import { newAddress } from '#support/people.ts';
+import { refuses } from '#support/responses.ts';
 import { withoutRootsPowers } from '#support/worker.ts';
 
 test('a session that cannot be stored is ended at the server, and the former one stays', async () => {
@@ -51,6 +52,14 @@ test('a login succeeds even if the server does not say who signed in', async () 
   expect(stderr).toContain('Run `latchkey whoami` to ask again.');
   const token = (await latchkey(home, 'token')).stdout.trim();
   expect((await service.ask('GET', '/me', { token })).body.email).toBe('shaky@example.com');
+});
+
+test('a server without sign-ins by code says to use a browser', async () => {
+  const off = proxyTo(service, (_, path, forward) =>
+    path.endsWith('/device') ? refuses('unauthorized_client', 403) : forward(),
+  );
+  const { code, stderr } = await latchkey(newHome({ LATCHKEY_SERVER: off.url }), 'login');
+  expect([code, stderr]).toEqual([1, expect.stringContaining('`latchkey login --port NUMBER`')]);
 });
 
 describe('Ctrl-C', () => {

@@ -233,26 +233,34 @@ function hintOf(error: LatchkeyError, invocation: Invocation): string {
     case 'lock_timeout':
       return `Another latchkey process is still running. Try again. ${kept}`;
     case 'store_failed':
-      // A sign-out may have ended the session.
-      if (error.obstacle !== undefined)
-        return command === 'latchkey logout'
-          ? storageHints[error.obstacle]
-          : `${storageHints[error.obstacle]} ${kept}`;
+      if (error.obstacle !== undefined) {
+        // A sign-out that has ended the session has the failure of the store as its cause.
+        const hasEnded = hasCode(error.cause, 'store_failed');
+        return `${storageHints[error.obstacle]}${hasEnded ? '' : ` ${kept}`}`;
+      }
       return isDoctor(invocation) ? kept : `Run \`latchkey doctor\` to check your credentials. ${kept}`;
     case 'store_corrupt':
       return 'Your logins may still be in it, so look before you remove it.';
-    case 'not_found':
-      return command.startsWith('latchkey keys')
-        ? 'Run `latchkey keys` to list your keys.'
-        : 'Run `latchkey sessions` to list your sessions.';
+    case 'not_found': {
+      const [, listed] = /^latchkey (keys|sessions)/.exec(command) ?? [];
+      return listed ? `Run \`latchkey ${listed}\` to list your ${listed}.` : forUsage(command);
+    }
+    case 'invalid_scope':
+      return credential === 'agent'
+        ? 'Start the agent with --scope, or name a scope that it hands out.'
+        : forUsage(command);
+    case 'unauthorized_client':
+      return `Use a browser that reaches a port of this machine: \`${login} --port NUMBER\`.`;
     case 'insufficient_scope':
       return 'Its scope is too narrow. Use a login or a token that allows more. Nothing was changed.';
     case 'insufficient_user_authentication':
       return 'Do this on your account page in the browser.';
     default:
-      return `Nothing was changed. Run \`${command} --help\` for usage.`;
+      return forUsage(command);
   }
 }
+
+const forUsage = (command: string): string => `Nothing was changed. Run \`${command} --help\` for usage.`;
 
 /** What helps, by what is in the way. */
 const storageHints: Readonly<Record<NonNullable<LatchkeyError['obstacle']>, string>> = {

@@ -191,7 +191,8 @@ test('neither setting the clock back nor a clock that is slow extends cached res
 
 test('a cache longer than a minute and a service key without a secret are refused', () => {
   expect(() => open({ cacheSeconds: 61 })).toThrow('0-60');
-  expect(() => open({ serviceKey: 'svc_a' })).toThrow('id:secret');
+  for (const serviceKey of ['svc_a', undefined as unknown as string])
+    expect(() => open({ serviceKey })).toThrow('serviceKey must look like id:secret.');
 });
 
 test('an issuer that only a response names is no issuer', async () => {

@@ -71,7 +71,7 @@ export interface Verifier {
   /** The time of the service, in milliseconds since 1970: this machine's clock may be wrong. */
   now(): number;
   metrics(): VerifierMetrics;
-  /** Stops reading the feed. From then on every token is introspected. */
+  /** Stops reading the feed, if there is one. From then on every token is introspected. */
   close(): void;
 }
 

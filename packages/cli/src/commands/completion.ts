@@ -13,10 +13,14 @@ export async function completion({ output }: Context, shell: Shell, program: Com
 export function completionScript(shell: Shell, program: Command): string {
   const name = program.name();
   const places = placesOf(program);
+  const root = places[0]!;
+  const withHelp = places.map((place) =>
+    place.path === 'help' ? { ...place, commands: root.commands } : place,
+  );
   const takingValues = places.flatMap(({ options }) => options.filter(({ takesValue }) => takesValue));
   const valueOptions = [...new Set(takingValues.map(({ text }) => text))];
   const shellFunction = `_${name.replaceAll('-', '_')}`;
-  return scripts[shell]({ name, shellFunction, places, valueOptions });
+  return scripts[shell]({ name, shellFunction, places: withHelp, valueOptions });
 }
 
 interface Word {
@@ -46,14 +50,13 @@ interface Grammar {
 const help: OptionWord = { text: '--help', description: 'print this help', takesValue: false };
 
 function placesOf(command: Command, path = '', inherited: readonly OptionWord[] = [help]): Place[] {
-  const options = [
-    ...command.options.map((option) => ({
-      text: option.long ?? '',
-      description: option.description,
-      takesValue: option.required,
-    })),
-    ...inherited,
-  ];
+  const own = command.options.map((option) => ({
+    text: option.long ?? '',
+    description: option.description,
+    takesValue: option.required,
+  }));
+  const isOwn = ({ text }: OptionWord) => own.some((option) => option.text === text);
+  const options = [...own, ...inherited.filter((option) => !isOwn(option))];
   const values = command.registeredArguments;
   const place: Place = {
     path,

@@ -56,5 +56,5 @@ function signedOut({ server, credential, stored: { held, store } }: StoredConnec
   const as = Object.keys(held.logins).length > 1 ? ` as ${store.account}` : '';
   if (all) return `Signed out of ${server}${as}, here and everywhere else.`;
   if (credential !== 'key') return `Signed out of ${server}${as}.`;
-  return `Signed out of ${server}${as}. The key itself still works: \`latchkey keys remove\` ends it.`;
+  return `Signed out of ${server}${as}. The key was only forgotten here: \`latchkey keys remove\` ends it.`;
 }
