@@ -52,6 +52,9 @@ export function settingsWarnings(config: Config, unknown: readonly string[]): st
       'LATCHKEY_TRUSTED_PROXIES is not set: behind a proxy, all clients share one address and its rate limits',
     );
   }
+  if (config.trustedProxies.some(([, prefix]) => prefix === 0)) {
+    warnings.push('LATCHKEY_TRUSTED_PROXIES names every address: every client can claim to be any other');
+  }
   const databases = [config.databaseUrl, config.databaseDirectUrl ?? ''].flatMap(postgresServers);
   const exposed = databases.map((url) => URL.parse(url)).find(isExposed);
   if (exposed) {

@@ -50,7 +50,7 @@ test('LATCHKEY_CLIENT_HOSTS lists hosts and URLs of documents, in one spelling',
     ...['App.example', '*.app.example', 'https://app.example/', 'https://app.example/*'],
     ...['https://app.example/c?a', 'https://app.example/c#a', 'https://app.example/a/../c'],
     ...['http://app.example/c', 'https://App.example/c', 'https://a@app.example/c'],
-    'https://app.example:443/c',
+    ...['https://app.example:443/c', 'a..b', '-a.example', 'https://a..b/c'],
   ])
     expect(() => listed(entry)).toThrow('LATCHKEY_CLIENT_HOSTS must be a comma-separated list');
 });

@@ -57,6 +57,7 @@ test.each<Row>([
   // An empty variable counts as not set, and space around a value is not part of it.
   [{ PORT: '' }, { port: 8787 }],
   [{ PORT: ' 80\n' }, { port: 80 }],
+  [{ LATCHKEY_SMTP_URL: 'smtps://u:p@mail.example/' }, { smtpUrl: 'smtps://u:p@mail.example/' }],
   [{ LATCHKEY_SMTP_URL: 'smtps://u:p@mail.example' }, { smtpUrl: 'smtps://u:p@mail.example' }],
   [{ LATCHKEY_METRICS_TOKEN: ' a-token-for-prometheus\n' }, { metricsToken: 'a-token-for-prometheus' }],
   [{ HOST: '0.0.0.0' }, { host: '0.0.0.0', devMailbox: false }],
@@ -111,15 +112,16 @@ test.each<Row>([
 
 test.each([
   ['PORT', ['65536', '-1', '80x', '8e3', '0x50', '1.5', '999999']],
-  ['DATABASE_URL', ['mysql://x', 'data/latchkey.db', 'postgres:', 'postgres://']],
+  ['DATABASE_URL', ['mysql://x', 'data/latchkey.db', 'postgres:', 'postgres://', 'sqlite:/']],
+  ['DATABASE_URL', ['postgres://a@h:99999/x', 'postgres://a@h,i:x/y']],
   ['DATABASE_URL', ['sqlite:', 'sqlite://', 'sqlite::memory:', 'sqlite://:memory:']],
-  ['LATCHKEY_BASE_URL', ['localhost', 'ftp://a.example', 'https://a.example/b']],
+  ['LATCHKEY_BASE_URL', ['localhost', 'ftp://a.example', 'https://a.example/b', 'https://a..b']],
   ['LATCHKEY_BASE_URL', ['https://u:p@a.example', 'https://', '*']],
   ['LATCHKEY_BASE_URL', ['http://login.example.com', 'http://192.0.2.7:8787']],
   ['LATCHKEY_BASE_URL', ['http://localhost.example.com', 'http://0.0.0.0']],
   ['LATCHKEY_INSECURE_HTTP', ['ON', 'true', '1', 'no']],
   ['LATCHKEY_SMTP_URL', ['mail.example', 'http://mail.example', 'smtp:', 'smtp://']],
-  ['LATCHKEY_SMTP_URL', ['smtp://mail.example?requireTLS=false']],
+  ['LATCHKEY_SMTP_URL', ['smtp://mail.example?requireTLS=false', 'smtp://h:0', 'smtp://u@h/path']],
   ['LATCHKEY_SMTP_URL', ['smtps://mail.example/?tls.rejectUnauthorized=false']],
   ['LATCHKEY_MAIL_FROM', ['x', 'Ada <x>', 'a@b>']],
   ['LATCHKEY_MAIL_FROM', ['Ada <a@b.example>\r\nBcc: e@e.example', 'a@b.example, c@d.example']],
@@ -129,7 +131,8 @@ test.each([
   ['LATCHKEY_RP_ID', ['example.com', 'https://localhost', 'ocalhost']],
   ['LATCHKEY_TRUSTED_PROXIES', ['x', '10.0.0.0/33', '10.0.0.0/', '10.0.0.1-9']],
   ['LATCHKEY_TRUSTED_PROXIES', ['::/129', '10.0.0.1;10.0.0.2', '10', '10.1']],
-  ['LATCHKEY_TRUSTED_ISSUERS', ['bitbucket', 'http://ci.example', '*']],
+  ['LATCHKEY_TRUSTED_ISSUERS', ['bitbucket', 'http://ci.example', '*', 'https://-a.example']],
+  ['LATCHKEY_IDENTITY_AUDIENCES', [',', ' , ']],
   ['LATCHKEY_TRUSTED_ISSUERS', ['http://localhost:8787', 'http://localhost:8787/']],
   ['LATCHKEY_TRUSTED_ISSUERS', ['https://CI.example', 'https://ci.example:443']],
   ['LATCHKEY_TRUSTED_ISSUERS', ['https://ci.example/a/../b', 'https://ci.example/?a=b']],
@@ -139,7 +142,10 @@ test.each([
   ['LATCHKEY_RATE_LIMITS', ['ON', 'true', '0', 'no', 'off, on']],
   ['LATCHKEY_RATE_LIMITS', ['runs=5/60, off', 'runs', 'runs=5', '5/60', 'RUNS=5/60']],
   ['LATCHKEY_RATE_LIMITS', ['runs=0/60', 'runs=5/9', 'runs=5/86401', 'runs=-1/60', 'runs=1000001/60']],
-  ['LATCHKEY_RATE_LIMITS', ['runs=5/1e3', 'runs=5/ 60', 'runs=1.5/60', 'runs=5/60;notices=1/60']],
+  [
+    'LATCHKEY_RATE_LIMITS',
+    ['runs=5/1e3', 'runs=5/ 60', 'runs=1.5/60', 'runs=5/60;notices=1/60', 'runs=1/60,runs=2/60'],
+  ],
   ['LATCHKEY_RATE_LIMITS', ['walks=5/60', 'toString=5/60']],
 ])('%s refuses values that it cannot have, in a sentence that names it', expectRefused);
 
@@ -180,6 +186,7 @@ test.each([
   ['LATCHKEY_REFRESH_IDLE_TTL', '7200', 'LATCHKEY_SESSION_TTL', '3600'],
   ['LATCHKEY_RUN_IDLE_TTL', '7200', 'LATCHKEY_RUN_TTL', '3600'],
   ['LATCHKEY_RP_ID', 'evil.example', 'LATCHKEY_BASE_URL', 'https://id.example.com'],
+  ['LATCHKEY_RP_ID', 'com', 'LATCHKEY_BASE_URL', 'https://id.example.com'],
   ['LATCHKEY_RP_ID', '0.1', 'LATCHKEY_BASE_URL', 'http://127.0.0.1'],
   ['LATCHKEY_TRUSTED_ISSUERS', 'https://id.example.com', 'LATCHKEY_BASE_URL', 'https://id.example.com'],
   ['LATCHKEY_BASE_URL', 'http://login.internal:8787', 'LATCHKEY_INSECURE_HTTP', 'off'],
@@ -220,6 +227,14 @@ test.each([
     expect(warnings.some((text) => text.includes('sslmode'))).toBe(isWarned);
   },
 );
+
+test('LATCHKEY_TRUSTED_PROXIES of every address is warned about', () => {
+  const isWarned = (LATCHKEY_TRUSTED_PROXIES: string) =>
+    settingsWarnings(readConfig({ LATCHKEY_TRUSTED_PROXIES }), []).some((text) =>
+      text.includes('every address'),
+    );
+  expect(['10.0.0.0/8', '::/0', '10.0.0.1, 0.0.0.0/0'].map(isWarned)).toEqual([false, true, true]);
+});
 
 test('unknownSettings lists unknown LATCHKEY_ variables only', () => {
   expect(

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { postgresServers } from '../database/postgres-primary.ts';
@@ -34,7 +35,8 @@ function platformConfigOf(s: ConfigOf<typeof platformSettings>, rules: RateLimit
   }
   const rpId = s.rpId ?? hostname;
   const hasIpHost = isIP(hostname.replace(/^\[|\]$/g, '')) !== 0;
-  if (rpId !== hostname && (hasIpHost || !hostname.endsWith(`.${rpId}`))) {
+  // A name without a dot is a public suffix, for which no browser makes passkeys.
+  if (rpId !== hostname && (hasIpHost || !rpId.includes('.') || !hostname.endsWith(`.${rpId}`))) {
     throw new ConfigError(
       `LATCHKEY_RP_ID must be ${hostname}, the host of LATCHKEY_BASE_URL, or a parent domain of it.`,
     );
@@ -44,10 +46,15 @@ function platformConfigOf(s: ConfigOf<typeof platformSettings>, rules: RateLimit
       'LATCHKEY_DATABASE_DIRECT_URL is for PostgreSQL, but DATABASE_URL is a SQLite file.',
     );
   }
+  const databaseUrl = s.databaseUrl.replace(/^sqlite:\/\//, 'sqlite:');
+  const file = sqliteFileOf({ databaseUrl });
+  // Only a directory is found with a slash behind its name.
+  if (file !== undefined && existsSync(`${file}/`))
+    throw new ConfigError(`DATABASE_URL must name a file, but ${file} is a directory.`);
   const product = readProduct(s);
   return {
     ...s,
-    databaseUrl: s.databaseUrl.replace(/^sqlite:\/\//, 'sqlite:'),
+    databaseUrl,
     /** Origin of the public address, without a trailing slash. */
     baseUrl,
     https: protocol === 'https:',

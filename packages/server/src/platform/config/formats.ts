@@ -3,6 +3,7 @@
 import { asciiDomainOf } from '@latchkey/contract/domains';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import ipaddr from 'ipaddr.js';
+import { postgresServers } from '../database/postgres-primary.ts';
 import type { Quota } from '../rate-limits/limiter.ts';
 import { logLevels } from '../telemetry/log.ts';
 import type { CidrRange } from '../values/client-address.ts';
@@ -52,12 +53,22 @@ export const logLevel = oneOf(...logLevels);
 /** A text that is checked where its meaning is known. */
 export const anyText = (syntax: string): Format<string> => ({ syntax, parse: (text) => text });
 
-export const databaseUrl = matching(
-  'sqlite: followed by the path of a file, or a postgres:// URL',
-  /^(sqlite:(?!(\/\/)?(:memory:|$)).+|postgres(ql)?:\/\/.+)$/,
-);
+const isPostgresUrl = (text: string): boolean =>
+  /^postgres(ql)?:\/\/./.test(text) && postgresServers(text).every((server) => URL.canParse(server));
 
-export const postgresUrl = matching('a postgres:// URL', /^postgres(ql)?:\/\/.+$/);
+export const databaseUrl: Format<string> = {
+  syntax: 'sqlite: followed by the path of a file, or a postgres:// URL',
+  parse: (text) => (/^sqlite:(?!(\/\/)?(:memory:|$))./.test(text) || isPostgresUrl(text) ? text : undefined),
+};
+
+export const postgresUrl: Format<string> = {
+  syntax: 'a postgres:// URL',
+  parse: (text) => (isPostgresUrl(text) ? text : undefined),
+};
+
+/** URL parsers accept names that no host can have, with an empty label or one that begins or ends with a hyphen. */
+const hasHost = ({ hostname }: URL): boolean =>
+  /^(\[.+\]|\w([\w-]*\w)?(\.\w([\w-]*\w)?)*\.?)$/.test(hostname);
 
 /** The spelling of an origin that browsers send. */
 function originOf(text: string): string | undefined {
@@ -65,7 +76,7 @@ function originOf(text: string): string | undefined {
   const withPort = text.replace(/\/$/, '').toLowerCase();
   // The parser drops the default port of the scheme.
   const origin = url?.port === '' ? withPort.replace(/:(80|443)$/, '') : withPort;
-  const isOrigin = url && /^https?:$/.test(url.protocol) && !url.hostname.includes('*');
+  const isOrigin = url && /^https?:$/.test(url.protocol) && hasHost(url);
   return isOrigin && url.origin === origin ? origin : undefined;
 }
 
@@ -80,7 +91,7 @@ const maxUrlLength = 2048;
 function webAddress(text: string): URL | undefined {
   if (text.length > maxUrlLength || !/^https?:\/\/[^\s\\\p{C}]+$/u.test(text)) return undefined;
   const url = URL.parse(text);
-  if (url === null || url.username !== '' || url.password !== '') return undefined;
+  if (url === null || url.username !== '' || url.password !== '' || !hasHost(url)) return undefined;
   return url.protocol === 'https:' || isLoopbackHost(url.hostname) ? url : undefined;
 }
 
@@ -104,10 +115,12 @@ export const displayName: Format<string> = {
 export const imageFile = matching('the path of an .svg or .png file', /\.(svg|png)$/i);
 
 export const smtpUrl: Format<string> = {
-  syntax: 'an smtp:// or smtps:// URL without a query',
+  syntax: 'an smtp:// or smtps:// URL without path and query',
   // The SMTP library would read options from the query, among them those that turn off TLS.
-  parse: (text) =>
-    /^smtps?:\/\/./.test(text) && URL.parse(text)?.hostname && !/[?#]/.test(text) ? text : undefined,
+  parse: (text) => {
+    const url = /^smtps?:\/\/[^?#]+$/.test(text) ? URL.parse(text) : null;
+    return url?.hostname && url.port !== '0' && /^\/?$/.test(url.pathname) ? text : undefined;
+  },
 };
 
 export const mailSender = matching(
@@ -120,12 +133,13 @@ export const bearerToken = matching(
   /^[\x21-\x7e]{16,256}$/,
 );
 
-/** A comma-separated list, of which every entry must be valid. */
+/** A comma-separated list, of which every entry must be valid. Only an empty text has none. */
 const listOf = <T>(entries: string, parseEntry: (entry: string) => T | undefined): Format<T[]> => ({
   syntax: `a comma-separated list of ${entries}`,
   parse: (text) => {
     const all = splitList(text).map(parseEntry);
-    return all.every((entry) => entry !== undefined) ? all : undefined;
+    const isValid = all.length > 0 || text === '';
+    return isValid && all.every((entry) => entry !== undefined) ? all : undefined;
   },
 });
 
@@ -145,8 +159,7 @@ export const signupPolicy: Format<'open' | 'closed' | string[]> = {
   syntax: `open, closed or ${emailDomains.syntax}`,
   parse: (text) => {
     if (text === 'open' || text === 'closed') return text;
-    const domains = emailDomains.parse(text);
-    return domains?.length ? domains : undefined;
+    return emailDomains.parse(text);
   },
 };
 
@@ -156,13 +169,17 @@ export const origins = listOf('origins, like https://a.example.com', originOf);
 function hostOf(text: string): string | undefined {
   const [, name = '', port = '443'] = /^(\[[^\]]*\]|[^:]*)(?::([1-9]\d{0,4}))?$/.exec(text) ?? [];
   const url = URL.parse(`https://${name}:${port}/`);
-  return name !== '' && url?.hostname === name && url.pathname === '/' ? text : undefined;
+  return url?.hostname === name && url.pathname === '/' && hasHost(url) ? text : undefined;
 }
 
 /** An entry with `*` looks like a pattern, which is not supported. */
 export const clientHosts = listOf(
   'hosts in lower case, each with a port if it is not the usual one, like app.example.com, or URLs of documents, like https://app.example.com/client.json',
-  (text) => (text.includes('*') ? undefined : (parseDocumentUrl(text)?.href ?? hostOf(text))),
+  (text) => {
+    if (text.includes('*')) return undefined;
+    const url = parseDocumentUrl(text);
+    return url && hasHost(url) ? url.href : hostOf(text);
+  },
 );
 
 const issuerAliases: Readonly<Record<string, string>> = {
@@ -201,7 +218,7 @@ const minWindowSeconds = 10;
 const maxWindowSeconds = 86_400;
 
 const quotas = listOf(
-  `name=quota/seconds, like runs=2400/60, with quotas from 1 to ${maxQuota} and windows of ${minWindowSeconds} to ${maxWindowSeconds} seconds`,
+  'name=quota/seconds, like runs=2400/60',
   (entry): readonly [string, Quota] | undefined => {
     const [, name = '', quota, windowSeconds] = /^([a-z_]+)=(\d{1,7})\/(\d{1,5})$/.exec(entry) ?? [];
     const rule = { quota: Number(quota), windowSeconds: Number(windowSeconds) };
@@ -219,11 +236,12 @@ export const rateLimits: Format<{
   readonly enabled: boolean;
   readonly quotas: ReadonlyMap<string, Quota>;
 }> = {
-  syntax: `on, off, or ${quotas.syntax}, which may start with off`,
+  syntax: `on, off, or ${quotas.syntax}, which may start with off. Each name stands once, quotas are from 1 to ${maxQuota}, windows from ${minWindowSeconds} to ${maxWindowSeconds} seconds`,
   parse: (text) => {
     const [first = ''] = text.split(',', 1).map((entry) => entry.trim());
     const isSwitch = first === 'on' || first === 'off';
     const listed = quotas.parse(isSwitch ? text.trim().slice(first.length) : text);
-    return listed && { enabled: first !== 'off', quotas: new Map(listed) };
+    const byName = new Map(listed);
+    return byName.size === listed?.length ? { enabled: first !== 'off', quotas: byName } : undefined;
   },
 };
