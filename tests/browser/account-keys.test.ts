@@ -52,7 +52,7 @@ test('a key is created with what was ticked, after a confirmation if the sign-in
   await says(page, "you won't see it again");
   expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('API key created: night build');
   const key = await shownKey(page);
-  await page.setViewportSize({ width: 390, height: 844 });
+  await page.setViewportSize({ width: 320, height: 568 });
   const isWhole = (field: HTMLElement) => field.scrollHeight <= field.clientHeight;
   expect(await page.getByLabel('Your new API key').evaluate(isWhole)).toBe(true);
   await press(page, 'Copy key');
