@@ -243,7 +243,7 @@ test('an application that sends people to sign out gets them back after they con
     await headed(page, 'Sign out of Latchkey?');
     await page.getByText(`Signed in as ${email}`).waitFor();
     // Without an identity token, the application's own session stays.
-    await page.getByText("You'll be signed out in this browser.", { exact: true }).waitFor();
+    await page.getByText("You'll be signed out of this browser.", { exact: true }).waitFor();
   };
   await ask();
   const other = newAddress();

@@ -269,6 +269,7 @@ test('a hidden page does not poll, and polls at once when shown, finding a sessi
   for (let events = 0; events <= 50; events += eventsPerLogin) await service.deviceLogin({ access_token });
   await setVisibility(page, 'visible');
   await says(page, 'Your device signed in, but has since been signed out.');
+  await headed(page, 'Device not signed in');
 });
 
 const tickets = 'https://tickets.example/api';

@@ -137,7 +137,7 @@ test('a keyboard user who opens the link of an email change must enter the curre
   await headed(stranger, 'Confirm your new email');
   await tabTo(stranger, 'Current email address');
   await enter(stranger, 'Current email address', '');
-  await alerted(stranger, "That doesn't look like an email address");
+  await alerted(stranger, 'Enter your email address.');
   await enter(stranger, 'Current email address', another);
   await alerted(stranger, "Check that you entered the account's current email");
   expect(await stranger.locator('main').innerText()).not.toMatch(new RegExp(`${former}|${email}`));

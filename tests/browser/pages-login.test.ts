@@ -88,6 +88,7 @@ test('counts down until the email expires, then says so and sends a new one; sto
   await page.clock.fastForward('14:00');
   await page.getByRole('timer').getByText('59 sec').waitFor();
   await page.clock.fastForward('01:00');
+  await titled(page, 'The email has expired');
   await page.getByText('Its link and its code no longer work.').waitFor();
   expect(await codeOn(page).count()).toBe(0);
   await pressed(page, 'Send a new email');

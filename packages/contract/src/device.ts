@@ -72,7 +72,7 @@ export const deviceAuthorization = model('DeviceAuthorization', 'RFC 8628 sectio
     'The same page with the code filled in, for a link or a QR code.',
     `https://login.example/device?user_code=${examples.userCode}`,
   ),
-  expires_in: expiresIn('both codes', 600),
+  expires_in: expiresIn('each code', 600),
   interval: int('Seconds to wait between two polls.', 5),
 });
 

@@ -28,7 +28,7 @@ export const endpointGroups = {
   sessions: {
     title: 'Sessions and tokens',
     description:
-      'A session is one sign-in and everything derived from it. Its access token expires after hours; its refresh token, which works once, gets the next pair. Revoking takes effect before the response is sent.',
+      'A session is one sign-in and everything derived from it. Its access token expires after a few hours; its refresh token, which works once, gets the next pair. Revoking takes effect before the response is sent.',
   },
   profile: {
     title: 'Profile',

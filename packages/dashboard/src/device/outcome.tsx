@@ -20,14 +20,16 @@ interface ApprovedProps {
 const canBeWithdrawn = (status: ApprovalStatus) => status === 'waiting' || status === 'unreachable';
 
 const isUnclear = { tone: 'caution', icon: cautionIcon } as const;
-const looks: Record<ApprovalStatus, Pick<ComponentProps<typeof Outcome>, 'tone' | 'icon'>> = {
+const notSignedIn = { heading: texts.device.notSignedIn };
+type Look = Pick<ComponentProps<typeof Outcome>, 'tone' | 'icon'> & { readonly heading?: string };
+const looks: Record<ApprovalStatus, Look> = {
   waiting: { tone: 'waiting', icon: waitingIcon },
   unreachable: { tone: 'waiting', icon: waitingIcon },
   deviceSignedIn: { tone: 'success', icon: approvedIcon },
-  sessionEnded: isUnclear,
-  withdrawn: { tone: 'neutral', icon: withdrawnIcon },
-  cancelled: { tone: 'neutral', icon: deniedIcon },
-  expired: { tone: 'caution', icon: clockIcon },
+  sessionEnded: { ...isUnclear, ...notSignedIn },
+  withdrawn: { tone: 'neutral', icon: withdrawnIcon, heading: texts.device.withdrawn },
+  cancelled: { tone: 'neutral', icon: deniedIcon, ...notSignedIn },
+  expired: { tone: 'caution', icon: clockIcon, ...notSignedIn },
   signedOut: isUnclear,
   differentUser: isUnclear,
   unknown: isUnclear,
@@ -42,9 +44,8 @@ function textOf(status: ApprovalStatus): string {
 
 /** The step after an approval: shows its status, and lets the user withdraw it while the device hasn't signed in. */
 export function Approved({ status, confirmationCode, busy, onWithdraw }: ApprovedProps) {
-  const heading = status === 'withdrawn' ? texts.device.withdrawn : texts.device.approved;
   return (
-    <Outcome {...looks[status]} heading={heading} takesFocus>
+    <Outcome heading={texts.device.approved} {...looks[status]} takesFocus>
       {confirmationCode !== undefined && canBeWithdrawn(status) ? (
         <>
           <div class="code-box">

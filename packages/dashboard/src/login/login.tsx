@@ -220,7 +220,12 @@ function SentStep({ email: address, request, until }: Extract<Step, { at: 'sent'
   const isExpired = useRemaining(until) === 0;
   return (
     <>
-      <Outcome tone="sent" icon={emailIcon} heading={texts.login.checkEmail} takesFocus={isExpired}>
+      <Outcome
+        tone="sent"
+        icon={emailIcon}
+        heading={isExpired ? texts.login.expiredHeading : texts.login.checkEmail}
+        takesFocus={isExpired}
+      >
         <p id="sent-to">
           {fillParts(isExpired ? texts.login.expired : texts.login.sent, {
             email: <strong>{address}</strong>,

@@ -90,7 +90,13 @@ const Done = ({ value: email }: { value: string }) => (
 const errorMessages = (): ErrorMessages => ({
   conflict: fill(texts.verifyEmail.conflict),
   ...(change.value === undefined
-    ? { invalid_request: emailErrors.invalid_request, invalid_grant: texts.verifyEmail.anyoneRefused }
+    ? {
+        invalid_request:
+          typedAddress(currentEmail.value) === ''
+            ? texts.common.enterEmailAddress
+            : emailErrors.invalid_request,
+        invalid_grant: texts.verifyEmail.anyoneRefused,
+      }
     : { invalid_grant: texts.verifyEmail.ownerRefused }),
 });
 

@@ -76,7 +76,7 @@ onBothDatabases('"this was not me"', (open) => {
       'Device: "waits"',
       'API key removed: "build"',
       'Runs ended: 1',
-      'Open links canceled: 3',
+      'Open links cancelled: 3',
     ])
       expect(mail?.text).toContain(`${line}\n`);
     expect(mail?.text).toContain('Passkey removed: "blue key');

@@ -96,7 +96,7 @@ const topics = (server: string): readonly Section[] => [
   topic('Authentication', [
     'A program sends its access token or key as a bearer token. A web page of this service uses a session cookie, which no script can read. A service sends its service key by HTTP Basic authentication.',
     'A page sends `Latchkey-Page: 1` with the cookie, for browsers that send neither `Sec-Fetch-Site` nor `Origin`: over plain http, and Safari before 16.4. Pages of other origins cannot send it.',
-    'Each endpoint lists the credentials that it accepts. Where it requires a recent sign-in, the user must have signed in within the last minutes, in a browser; otherwise the response is `insufficient_user_authentication`.',
+    'Each endpoint lists the credentials that it accepts. Where it requires a recent sign-in, the user must have signed in in a browser at most 15 minutes before, unless the operator chose another time; otherwise the response is `insufficient_user_authentication`.',
     'If the account has a passkey, approving a device or an application and creating a key need its confirmation in place of a recent sign-in: get the options, and send the response as `passkey`. Without it, the response has `passkey_required`.',
     'On any request with the credential of a user, `Latchkey-User` names the user that the request is meant for. If the credential belongs to another user, the request fails and changes nothing.',
   ]),
