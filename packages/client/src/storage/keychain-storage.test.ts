@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { closeAtTestEnd } from '#support/cleanup.ts';
+import { closeAtTestEnd, spawn } from '#support/cleanup.ts';
 import { hasSecretService, startFakeSecretService, startSecretService } from '#support/secret-service.ts';
 import { temporaryDirectory } from '#support/service.ts';
 import { document, empty } from '#support/stored-document.ts';
@@ -158,6 +158,18 @@ describe.skipIf(process.platform !== 'linux')('a keychain', () => {
       const storage = keychainStorage({ load, sessionBus });
       expect(await storage.whyAbsent()).toBe('no D-Bus session bus responds');
       await expect(storage.read()).rejects.toMatchObject({ code: 'store_failed' });
+    }
+  });
+
+  test('with a session bus that closes at once is there, and fails', async () => {
+    const path = join(temporaryDirectory(), 'bus');
+    const closing = `require('node:net').createServer((socket) => socket.destroy()).listen(process.argv[1], () => console.log())`;
+    const bus = spawn([process.execPath, '-e', closing, path], { stdout: 'pipe' });
+    await bus.stdout.getReader().read();
+    for (let n = 0; n < 30; n++) {
+      const storage = keychainStorage({ load, sessionBus: { address: `unix:path=${path}` } });
+      expect(await storage.whyAbsent()).toBeUndefined();
+      await expect(storage.read()).rejects.toMatchObject(failure('read: it closed the connection'));
     }
   });
 });

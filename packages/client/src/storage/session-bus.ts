@@ -5,6 +5,7 @@
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { inTime } from '../clock.ts';
+import { systemCode } from './store-failure.ts';
 
 /** Where to find the Secret Service on Linux, as given by the environment. */
 export interface SessionBus {
@@ -81,13 +82,19 @@ export function socketsOf({ address, runtimeDirectory }: SessionBus): string[] {
     });
 }
 
+/** What listens at a socket may close the connection before the runtime says that there was one. */
+const closedCodes = ['ECONNRESET', 'EPIPE'];
+
 /** @throws {KeychainAbsent} if nothing listens at any of these sockets */
 async function connectFirst(paths: readonly string[], opened: Socket[]): Promise<Socket> {
   for (const path of paths) {
     const socket = connect({ path });
     opened.push(socket);
-    const isConnected = await new Promise<boolean>((resolve) => {
-      socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+    const isConnected = await new Promise<boolean>((resolve, reject) => {
+      socket.once('connect', () => resolve(true));
+      socket.once('error', (error) =>
+        closedCodes.includes(systemCode(error) ?? '') ? reject(error) : resolve(false),
+      );
     });
     if (isConnected) return socket;
   }

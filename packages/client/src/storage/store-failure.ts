@@ -17,6 +17,8 @@ const reasons: Readonly<Record<string, Reason>> = {
   ENOTDIR: { words: 'part of the path is not a directory', obstacle: 'path' },
   EISDIR: { words: 'it is a directory', obstacle: 'path' },
   ELOOP: { words: 'too many levels of symbolic links', obstacle: 'path' },
+  ECONNRESET: { words: 'it closed the connection' },
+  EPIPE: { words: 'it closed the connection' },
   EADDRINUSE: { words: 'it is already in use' },
   EMFILE: { words: 'too many files are open' },
   EIO: { words: 'the disk reported an error' },
