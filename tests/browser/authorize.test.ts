@@ -85,6 +85,26 @@ test('the command line gets its code in a form, and the address bar never shows 
   expect((await denial).fields).toMatchObject({ error: 'access_denied', state: 'another' });
 });
 
+test('a client that redirects the form to another origin, which the page does not follow, has the code, and the page says so', async () => {
+  const posted: string[] = [];
+  const client = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: async (request) => {
+      posted.push(await request.text());
+      return Response.redirect(program.redirectUri, 303);
+    },
+  });
+  const redirect_uri = `http://127.0.0.1:${client.port}/callback`;
+  const id = await register('Wiki', '--redirect', redirect_uri);
+  const page = await signedInPage();
+  await open(page, requestOf(id, { redirect_uri, response_mode: 'form_post' }));
+  await approve(page);
+  await headed(page, 'Approved');
+  expect(posted.join()).toStartWith('code=lk_ac_');
+  await client.stop(true);
+});
+
 test('a program that listens on the loopback address of IPv6 gets its code in a form', async () => {
   const onIpv6 = startProgram({ address: '::1' });
   const id = await register('Notebook', '--redirect', onIpv6.redirectUri);

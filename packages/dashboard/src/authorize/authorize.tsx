@@ -55,8 +55,15 @@ const step = signal<Step>({ at: 'loading' });
 const busy = busyState();
 const { error } = busy;
 
-function leave(response: AuthorizationResponse): undefined {
+/**
+ * @param stopped what to show if the browser, by the policy of this page, does not follow a client that redirects a form to another
+ * origin. The client has received it.
+ */
+function leave(response: AuthorizationResponse, stopped: Step): undefined {
   step.value = { at: 'loading' };
+  document.addEventListener('securitypolicyviolation', () => {
+    step.value = stopped;
+  });
   return leavePage(() => goBack(response));
 }
 
@@ -65,8 +72,9 @@ function leave(response: AuthorizationResponse): undefined {
  * would tell a service who is signed in.
  */
 function refuse(refusal: Refusal): void {
-  if (refusal.source.client.kind === 'service' && !refusal.isForAnother) leave(refusal.response);
-  else step.value = { at: 'refused', refusal };
+  const refused: Step = { at: 'refused', refusal };
+  if (refusal.source.client.kind === 'service' && !refusal.isForAnother) leave(refusal.response, refused);
+  else step.value = refused;
 }
 
 /** Says why the request could not be looked at, with a button that tries again. */
@@ -102,7 +110,7 @@ const decide = (decision: Decision, pending: PendingAuthorization) =>
     if (!result.ok) return failed(result.problem, pending);
     // Coming back shows that it was answered, instead of asking again.
     keepOutcome({ decision }, here);
-    return leave(result.value);
+    return leave(result.value, { at: 'decided', decision });
   });
 
 async function start(): Promise<void> {
@@ -160,14 +168,19 @@ function ReviewStep({ pending }: { pending: PendingAuthorization }) {
   );
 }
 
-function Refused({ message, response, source, isForAnother }: Refusal) {
+function Refused({ refusal }: { refusal: Refusal }) {
+  const { message, response, source, isForAnother } = refusal;
   const { redirect_host: host } = source;
   const text = isForAnother ? texts.authorize.otherAccountText : texts.authorize.refusedText;
   return (
     <Outcome tone="caution" icon={cautionIcon} heading={texts.authorize.refused}>
       <p>{fillParts(text, { host: <Program client={source.client} /> })}</p>
       {isForAnother ? <SignedInAs here={here} /> : null}
-      <ReviewedButton id="go-back" class="primary wide-button" onClick={() => leave(response)}>
+      <ReviewedButton
+        id="go-back"
+        class="primary wide-button"
+        onClick={() => leave(response, { at: 'refused', refusal })}
+      >
         {host === null ? texts.authorize.goBackToProgram : fill(texts.authorize.goBack, { host })}
       </ReviewedButton>
       <Reason message={message} />
@@ -202,7 +215,7 @@ function CurrentStep() {
     case 'unknown':
       return <Unanswerable text={fill(texts.authorize.unknownText)} message={now.message} />;
     case 'refused':
-      return <Refused {...now.refusal} />;
+      return <Refused refusal={now.refusal} />;
     case 'review':
       return <ReviewStep pending={now.pending} />;
     case 'decided':
