@@ -26,20 +26,22 @@ afterAll(clearEnvironment);
 const requestWith = (fetch: Fetch, signal?: AbortSignal) =>
   federatedToken({ api: createApi({ server: 'https://login.example', fetch }), keyId: 'key_a', signal });
 
-test('an answer of GitHub without a token is unreachable, and follows no redirect', async () => {
-  for (const answer of [
-    new Response(null, { status: 500 }),
-    new Response('<html>'),
-    Response.json({}),
-    Response.json({ value: 7 }),
-    Response.redirect('https://elsewhere.example'),
-  ]) {
+test('an answer of GitHub without a token is a refusal, unless it may pass, and follows no redirect', async () => {
+  for (const [code, answer] of [
+    ['unreachable', new Response(null, { status: 500 })],
+    ['unreachable', new Response(null, { status: 429 })],
+    ['invalid_grant', new Response(null, { status: 403 })],
+    ['invalid_grant', new Response('<html>')],
+    ['invalid_grant', Response.json({})],
+    ['invalid_grant', Response.json({ value: 7 })],
+    ['invalid_grant', Response.redirect('https://elsewhere.example')],
+  ] as const) {
     const asked: unknown[] = [];
     const github: Fetch = async (url, { redirect }) => {
       asked.push(url, redirect);
       return answer;
     };
-    expect(await codeOf(requestWith(github))).toBe('unreachable');
+    expect(await codeOf(requestWith(github))).toBe(code);
     expect(asked).toEqual(['https://github.example/token?audience=https%3A%2F%2Flogin.example', 'error']);
   }
 });

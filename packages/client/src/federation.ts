@@ -18,7 +18,7 @@ export interface FederationOptions extends WantedToken {
  * A token for a job that has no secret, only a token of its CI system or cluster: from the file in `LATCHKEY_ID_TOKEN_FILE`
  * (Kubernetes), in `LATCHKEY_ID_TOKEN` (GitLab), or from GitHub Actions. It cannot be refreshed; ask again instead.
  * @throws {TypeError} if the job has no such token
- * @throws {LatchkeyError} `invalid_grant` if the key does not trust it; `invalid_scope`, `invalid_target`, `conflict`
+ * @throws {LatchkeyError} `invalid_grant` if the key does not trust it, or GitHub issues none; `invalid_scope`, `invalid_target`, `conflict`
  * @see RFC 7523
  * @example
  * const { access_token } = await federatedToken({ api, keyId: 'key_…', scope: 'projects:read' });
@@ -65,13 +65,17 @@ async function askGitHub(
     throw new TypeError('ACTIONS_ID_TOKEN_REQUEST_URL is not an https address.');
   url.searchParams.set('audience', server);
   const headers = { Authorization: `Bearer ${requestToken}`, Accept: 'application/json' };
-  const token = await within(timeoutMs, signal, url.origin, async (requestSignal) => {
+  const answer = await within(timeoutMs, signal, url.origin, async (requestSignal) => {
     const response = await fetch(url.href, { headers, redirect: 'error', signal: requestSignal });
-    const answer = response.ok ? parseJson(await boundedText(response, url.origin)) : undefined;
-    return (Object(answer) as { value?: unknown }).value;
+    const body = response.ok ? parseJson(await boundedText(response, url.origin)) : undefined;
+    const mayPass = response.status === 429 || response.status >= 500;
+    return { token: (Object(body) as { value?: unknown }).value, mayPass };
   }).catch((error: unknown) => {
     if (hasCode(error, 'aborted')) throw error;
+    return { token: undefined, mayPass: true };
   });
-  if (typeof token === 'string') return token;
-  throw new LatchkeyError('unreachable', 'GitHub did not issue a token to this job.');
+  if (typeof answer.token === 'string') return answer.token;
+  throw answer.mayPass
+    ? new LatchkeyError('unreachable', 'GitHub did not issue a token to this job.')
+    : new LatchkeyError('invalid_grant', 'GitHub refused to issue a token to this job.');
 }
