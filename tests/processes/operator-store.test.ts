@@ -1,7 +1,8 @@
 // Which store an operator command uses. Only `serve` and `migrate` create a store or change its schema.
 
+import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import postgres from 'postgres';
@@ -117,6 +118,25 @@ test('a start that a setting, a used port or a missing database prevents says so
     expect(readdirSync(directory)).toEqual([]);
   }
   await taken.stop(true);
+});
+
+test('the SQLite file of another program is refused, and not a byte of it changes', async () => {
+  const file = join(temporaryDirectory(), 'others.db');
+  const others = new Database(file);
+  others.run('CREATE TABLE others (id TEXT)');
+  others.close();
+  const before = readFileSync(file);
+  const own = { DATABASE_URL: `sqlite:${join(temporaryDirectory(), 'own.db')}` };
+  expect((await runOperator(own, 'migrate')).code).toBe(0);
+  for (const [env, ...args] of [
+    [{ DATABASE_URL: `sqlite:${file}`, PORT: '0' }, 'serve'],
+    [{ DATABASE_URL: `sqlite:${file}` }, 'migrate'],
+    [own, 'copy', '--to', `sqlite:${file}`],
+  ] as const) {
+    const { code, stderr } = await runOperatorProcess(env, ...args);
+    expect([args, code, stderr]).toEqual([args, 1, expect.stringContaining(`the file ${file} is not empty`)]);
+    expect(readFileSync(file)).toEqual(before);
+  }
 });
 
 test('--env-file replaces .env, before or after the command; the environment overrides both, unless it is empty', async () => {

@@ -5,8 +5,9 @@ import { ConfigError } from '../platform/config/config-error.ts';
 import { hasConfiguredKeys, keyFilePath } from '../platform/config/server-keys.ts';
 import type { Context } from '../platform/context.ts';
 import { backUpSqlite, copyStore } from '../platform/database/copy.ts';
+import { StoreRefusal } from '../platform/database/executor.ts';
 import { databaseWithin, inLongTransaction } from '../platform/database/long-transaction.ts';
-import { requireUnserved, StoreRefusal } from '../platform/database/store-lock.ts';
+import { requireUnserved } from '../platform/database/store-lock.ts';
 import {
   deleteOverAfterRestore,
   markRestoreFinished,

@@ -2,13 +2,13 @@ import { Database as Connection } from 'bun:sqlite';
 import { randomUUID } from 'node:crypto';
 import { link, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { Executor, Value } from './executor.ts';
+import { type Executor, StoreRefusal, type Value } from './executor.ts';
 import { inLongTransaction } from './long-transaction.ts';
 import { appliedMigrations, migrate, migrationNames } from './migrate.ts';
 import { executorOn as postgresExecutor, withoutTimeouts } from './postgres.ts';
 import { onlyPrimary, withConnection } from './postgres-primary.ts';
 import { asStoreError, executorOn as sqliteExecutor, sqlitePathOf, whenFree } from './sqlite.ts';
-import { requireUnserved, StoreRefusal } from './store-lock.ts';
+import { requireUnserved } from './store-lock.ts';
 import { removeRestoreGuard, tableNames, takeOverNumbers } from './stored-rows.ts';
 
 type Row = Readonly<Record<string, Value>>;

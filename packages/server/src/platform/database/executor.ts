@@ -64,6 +64,9 @@ export interface Notifications {
 
 export type Wake = (payload: string | undefined) => void;
 
+/** A reason that the operator can act on. */
+export class StoreRefusal extends Error {}
+
 export interface DatabaseOptions {
   /** Called with the text of each statement before it runs. */
   readonly onStatement?: (text: string) => void;

@@ -9,6 +9,7 @@ import {
   type DatabaseOptions,
   type Executor,
   type Notifications,
+  StoreRefusal,
   type Value,
   type Wake,
 } from './executor.ts';
@@ -84,12 +85,23 @@ async function openConnections(path: string, { asIs, migrations }: DatabaseOptio
 export function connect(path: string, { create }: { create: boolean }): Connection {
   const connection = new Connection(path, { readwrite: true, create, strict: true });
   connection.run(`PRAGMA busy_timeout = ${startBusyTimeoutMs}`);
+  if (create) requireOwnTables(connection, path);
   connection.run('PRAGMA journal_mode = WAL');
   connection.run('PRAGMA synchronous = FULL');
   connection.run('PRAGMA foreign_keys = ON');
   connection.run(`PRAGMA cache_size = -${cacheKiB}`);
   connection.run(`PRAGMA wal_autocheckpoint = ${checkpointPages}`);
   return connection;
+}
+
+/** @throws {StoreRefusal} for a file with the tables of another program, which stays as it is */
+function requireOwnTables(connection: Connection, path: string): void {
+  const tables =
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'";
+  const names = connection.query(tables).values().flat();
+  if (names.length === 0 || names.includes('kysely_migration')) return;
+  connection.close();
+  throw new StoreRefusal(`the file ${path} is not empty, and not a database of Latchkey`);
 }
 
 /** Leaves no connection open when a step fails, so that `whenFree` can start over with the cause. */

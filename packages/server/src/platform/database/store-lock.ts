@@ -1,7 +1,7 @@
 import { Database as Connection, SQLiteError } from 'bun:sqlite';
 import { existsSync, mkdirSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Database, Executor } from './executor.ts';
+import { type Database, type Executor, StoreRefusal } from './executor.ts';
 import { listenerName } from './postgres-notifications.ts';
 
 /** Open until this process ends, and with them the locks. */
@@ -26,9 +26,6 @@ export function lockStore(path: string): boolean {
   held.push(connection);
   return true;
 }
-
-/** A reason that the operator can act on. */
-export class StoreRefusal extends Error {}
 
 /** Connects before any request waits, so that `requireUnserved` recognizes a process that serves. */
 export const showServing = ({ notifications }: Database): void =>
