@@ -11,7 +11,6 @@ const ofBytes = (bytes: number, letter = 'x') => {
 const wrong = [
   ...[null, {}, { type: 'a' }, '[{"type":"a"}]', [1], [null], [[]], [[{ type: 'a' }]], [{ type: 'a' }, 'b']],
   ...[[{}], [{ kind: 'a' }], [{ type: 1 }], [{ type: '' }]],
-  ...['1e400', '{"id":12345678901234567890}'].map((lossy) => JSON.parse(`[{"type":"a","in":${lossy}}]`)),
 ];
 test.each(wrong.map((details) => ({ details })))('$details are no authorization details', ({ details }) => {
   expect(() => checkAuthorizationDetails(details)).toThrow('authorization_details: must be a JSON array');

