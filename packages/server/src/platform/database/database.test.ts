@@ -1,7 +1,7 @@
 // The guarantees of transactions, on both databases.
 
 import { Database as Connection } from 'bun:sqlite';
-import { expect, test } from 'bun:test';
+import { expect, mock, test } from 'bun:test';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import postgres from 'postgres';
@@ -19,6 +19,7 @@ import { openDatabase } from './database.ts';
 import type { Executor } from './executor.ts';
 import { examineDatabase } from './inspect.ts';
 import { maxRetryMs } from './postgres.ts';
+import { PostgresNotifications } from './postgres-notifications.ts';
 
 /** A table of the service that a test may write to freely. */
 const insert = (id: string) =>
@@ -165,6 +166,24 @@ test('a PostgreSQL database that is gone or refuses connections is temporarily_u
   await t.close();
   await run(`DROP DATABASE ${name} WITH (FORCE)`);
   await run(`DROP ROLE ${name}`);
+});
+
+test('an outage is logged once, however often the listening connection is tried', async () => {
+  let refusals = 0;
+  const fields = 'SFATAL\0C57P03\0Mthe database system is starting up\0\0';
+  const refuse = (socket: { end(data: string): unknown }) => {
+    refusals++;
+    socket.end(`E\0\0\0${String.fromCharCode(fields.length + 4)}${fields}`);
+  };
+  const server = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: refuse } });
+  const log = { warn: mock() };
+  const url = `postgres://a@127.0.0.1:${server.port}/a`;
+  const notifications = new PostgresNotifications(url, log, async () => undefined);
+  notifications.listen('anything', () => undefined);
+  await until(() => refusals > 2, 'three refusals');
+  await notifications.close();
+  server.stop(true);
+  expect(log.warn).toHaveBeenCalledTimes(1);
 });
 
 const sleep = (tx: Executor) => tx.run('SELECT pg_sleep(60)', []);

@@ -68,6 +68,7 @@ export class PostgresNotifications implements Notifications {
   }
 
   async #keepListening(): Promise<void> {
+    let isOut = false;
     while (!this.#closed) {
       try {
         const server = await findPrimary(this.#url);
@@ -77,9 +78,11 @@ export class PostgresNotifications implements Notifications {
         // Not as a parameter of the connection, which the URL could replace: commands notice a service by it.
         await listening.sql.unsafe(`SET application_name = '${listenerName}'`);
         for (const channel of this.#local.channels) await this.#listenTo(listening.sql, channel);
+        isOut = false;
         await listening.lost;
       } catch {
-        if (!this.#closed) this.#log.warn('the database accepts no listening connection');
+        if (!this.#closed && !isOut) this.#log.warn('the database accepts no listening connection');
+        isOut = true;
       }
       const { sql } = this.#listening ?? {};
       this.#listening = undefined;
