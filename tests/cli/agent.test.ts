@@ -306,8 +306,10 @@ describe('agent run', () => {
 });
 
 test.each(runtimes)('the SDK asks it on $name', async ({ command }) => {
-  const surroundings = ['env', `LATCHKEY_AGENT=${agent.address}`, `LATCHKEY_SERVER=${service.url}`];
-  const worker = startWorker([...surroundings, ...command], 'agent-client-worker.ts');
+  const worker = startWorker(
+    ['env', `LATCHKEY_AGENT=${agent.address}`, ...command],
+    'agent-client-worker.ts',
+  );
   expect([await worker.hear(), await worker.ask('go')]).toEqual(['ready', 'ok']);
   expect(await worker.finish()).toBe('');
 });

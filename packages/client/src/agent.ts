@@ -63,6 +63,31 @@ export function openAgentSession({ address, ...options }: AgentSessionOptions): 
   return { ...calls, logout: async () => kept.forget() };
 }
 
+/**
+ * A session of the server that the agent is signed in to, which the first call asks it for. `server` is empty until then.
+ * @param open opens the session of this server
+ * @internal
+ */
+export function openSessionOfAgent(address: string, open: (server: string) => Session): Session {
+  targetOf(address);
+  let opened: Session | undefined;
+  const session = async (signal: AbortSignal | null | undefined): Promise<Session> => {
+    opened ??= open((await connectAgent(address, signal ?? undefined)).server);
+    return opened;
+  };
+  return {
+    get server() {
+      return opened?.server ?? '';
+    },
+    accessToken: async (options) => (await session(options?.signal)).accessToken(options),
+    renew: async (rejected, options) => (await session(options?.signal)).renew(rejected, options),
+    call: async (id, input) => (await session(input?.signal)).call(id, input),
+    callWithHeaders: async (id, input) => (await session(input?.signal)).callWithHeaders(id, input),
+    fetch: async (input, init) => (await session(init?.signal)).fetch(input, init),
+    logout: async (options) => opened?.logout(options),
+  };
+}
+
 /** Node would cut a longer one off, and connect to another socket. @see unix(7) */
 const maxSocketPathBytes = 107;
 

@@ -1,10 +1,10 @@
-import { openAgentSession } from './agent.ts';
+import { openAgentSession, openSessionOfAgent } from './agent.ts';
 import { type ApiOptions, createApi, serverAddress } from './api.ts';
 import type { CallOptions, Session } from './session.ts';
 import type { WantedToken } from './token-exchange.ts';
 import { openTokenSession } from './token-session.ts';
 
-/** `server`: default `LATCHKEY_SERVER`. `scope` and `resource`: what a token of the agent is to allow. */
+/** `server`: default `LATCHKEY_SERVER`, else that of the agent. `scope` and `resource`: what a token of the agent is to allow. */
 export type EnvironmentSessionOptions = Partial<ApiOptions> &
   Omit<CallOptions, 'api'> &
   Pick<WantedToken, 'scope' | 'resource'>;
@@ -12,7 +12,7 @@ export type EnvironmentSessionOptions = Partial<ApiOptions> &
 /**
  * A session for the token in `LATCHKEY_TOKEN`, an access token or a key, or for tokens of the agent in `LATCHKEY_AGENT`.
  * Undefined if neither is set. Nothing stored is read or written.
- * @throws {TypeError} if both are set, or no server is named: a token is only sent to its own server
+ * @throws {TypeError} if both are set, or no server is named for a token, which is only sent to its own
  * @example
  * const session = sessionFromEnvironment() ?? openSession({ api, store });
  */
@@ -28,22 +28,28 @@ export function sessionFromEnvironment({
   const address = setting('LATCHKEY_AGENT');
   if (!token && !address) return undefined;
   if (token && address) throw new TypeError('LATCHKEY_TOKEN and LATCHKEY_AGENT exclude each other.');
-  const named = server ?? serverFor(token ? 'LATCHKEY_TOKEN' : 'LATCHKEY_AGENT');
-  const options = { api: createApi({ ...apiOptions, server: named }), origins, fetchTimeoutMs };
-  return token
-    ? openTokenSession({ ...options, token })
-    : openAgentSession({ ...options, address: address!, scope, resource });
+  const named = server ?? namedServer();
+  const optionsAt = (at: string) => ({
+    api: createApi({ ...apiOptions, server: at }),
+    origins,
+    fetchTimeoutMs,
+  });
+  if (address) {
+    const open = (at: string) => openAgentSession({ ...optionsAt(at), address, scope, resource });
+    return named === undefined ? openSessionOfAgent(address, open) : open(named);
+  }
+  if (named === undefined)
+    throw new TypeError(
+      'LATCHKEY_TOKEN needs LATCHKEY_SERVER: a token is only sent to a server that is named.',
+    );
+  return openTokenSession({ ...optionsAt(named), token: token! });
 }
 
 /** @throws {TypeError} */
-function serverFor(credential: string): string {
+function namedServer(): string | undefined {
   const address = setting('LATCHKEY_SERVER');
-  if (address === undefined)
-    throw new TypeError(
-      `${credential} needs LATCHKEY_SERVER: a token is only sent to a server that is named.`,
-    );
   try {
-    return serverAddress(address);
+    return address === undefined ? undefined : serverAddress(address);
   } catch {
     throw new TypeError('LATCHKEY_SERVER must be the http or https address of a server, without a path.');
   }
