@@ -112,8 +112,9 @@ export const endStolenSession = (
     const ending = { id: sessionId, user_id: userId, distrusted_as: 'stolen' as const, now: ctx.clock() };
     const [ended] = await store.endSession(tx, ending);
     if (!ended) return;
-    await notify(ctx, tx, { kind: 'theft_stopped', userId, sessionId, client });
-    await recordEvent(ctx, tx, { type, userId, sessionId, client });
+    const event = { userId, sessionId, client };
+    await notify(ctx, tx, { ...event, kind: 'theft_stopped', clientName: ended.client_name });
+    await recordEvent(ctx, tx, { ...event, type });
     await announceEnds(ctx, tx, userId, [ended]);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { isLive, newAddress, outcome } from '#support/account.ts';
+import { isLive, mailsTo, newAddress, outcome, subjects } from '#support/account.ts';
 import { onBothDatabases, type Tokens } from '#support/app.ts';
 import { appLogin, redirectUri } from '#support/authorize.ts';
 import { copySession, exchange, introspected, refreshRun, runScene, startedRun } from '#support/runs.ts';
@@ -113,9 +113,11 @@ onBothDatabases('the life of a run', (open, dialect) => {
     ])(
       'that of %s needs the key of its service: others, who get %s without one, spend and end nothing, and prove no theft',
       async (_, unnamed, start) => {
-        const declare = () => declareService(app.ctx, { rights: ['delegate'], redirectUris: [redirectUri] });
+        const declare = () =>
+          declareService(app.ctx, { name: 'Reader', rights: ['delegate'], redirectUris: [redirectUri] });
         const [service, other, plain] = [await declare(), await declare(), await declareService(app.ctx)];
-        const owner = await app.login(newAddress());
+        const email = newAddress();
+        const owner = await app.login(email);
         const { access_token, refresh_token: token } = await start(owner, service);
         const { id: client_id, authorization } = service;
         const client_secret = `lk_sk_${'A'.repeat(43)}`;
@@ -142,6 +144,8 @@ onBothDatabases('the life of a run', (open, dialect) => {
         expect(await refresh(authorization)).toBe('400 invalid_grant');
         expect(await isActive(access_token)).toBe(false);
         expect(await loggedEvents(app, owner, 'refresh_theft')).toHaveLength(1);
+        const [notice] = await mailsTo(app, email, subjects.theft);
+        expect(notice?.text).toContain('Program: "Reader"');
       },
     );
 
