@@ -51,7 +51,10 @@ export const authorizationParameters = z
     max_age: parameter('The maximum age of the sign-in, in seconds.', '3600'),
     login_hint: parameter('The email address to fill in.', examples.email),
     id_token_hint: parameter('An identity token of the user who is expected.', examples.idToken),
-    ui_locales: parameter('Accepted; pages are in the language of the browser.', 'de en'),
+    ui_locales: parameter(
+      'The languages of the page for this request, best first, unless the user has chosen one. The sign-in page is in the language of the browser.',
+      'de en',
+    ),
     authorization_details: parameter('Not supported: refused.', ''),
     request: parameter('Not supported: refused.', ''),
     request_uri: parameter('Not supported: refused.', ''),

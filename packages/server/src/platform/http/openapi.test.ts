@@ -171,7 +171,11 @@ test('every endpoint is in the document, with its errors, the user that it expec
     const named = security.flatMap(({ bearer = [], serviceKey = [] }) => [...bearer, ...serviceKey]);
     const needed = access === 'anyone' ? [] : access === 'service' ? rights : scopes;
     expect([id, named]).toEqual([id, [...needed]]);
-    if (takesUser) expect(description).toContain(`A token needs the scope ${scopes.join(' or ')}`);
+    if (!takesUser) continue;
+    expect(description).toContain(`A token needs the scope ${scopes.join(' or ')}`);
+    // No session of a browser has these scopes.
+    const takesCookie = security.some(({ cookie }: Json) => cookie) && /cookie/.test(description);
+    expect([id, takesCookie]).toEqual([id, !['openid', 'identity'].includes(scopes[0]!)]);
   }
   for (const path of documents) expect(document.paths[path].get.summary).toBeString();
 });

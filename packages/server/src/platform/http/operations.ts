@@ -2,7 +2,7 @@ import { type Endpoint, userHeader } from '@latchkey/contract/endpoint';
 import { type ErrorCode, errorMeanings, errorStatus } from '@latchkey/contract/errors';
 import { examples } from '@latchkey/contract/examples';
 import { fieldLimits } from '@latchkey/contract/field-limits';
-import { everything } from '@latchkey/contract/scope-names';
+import { everything, onlyByName } from '@latchkey/contract/scope-names';
 import { z } from 'zod';
 
 /** An operation of the API in OpenAPI terms, with the schemas that validate it or the same as JSON Schema. */
@@ -142,13 +142,16 @@ const reasonPhrases = { 200: 'OK', 201: 'Created', 202: 'Accepted', 204: 'No Con
 /** Whether an endpoint takes a user's credential, required or optional. */
 export const takesUser = ({ access }: Endpoint): boolean => access !== 'anyone' && access !== 'service';
 
+/** The session of a browser has every scope but those that are only held by name. */
+const takesCookie = ({ scopes }: Endpoint): boolean => !scopes?.every((scope) => onlyByName.includes(scope));
+
 export function describeEndpoint(endpoint: Endpoint): Operation {
   const { access, rights, form, takesServiceKey } = endpoint;
   const formNeedsNoUser = takesUser(endpoint) && form !== undefined;
   return {
     ...endpoint,
     access: [
-      accessInWords[access],
+      takesCookie(endpoint) ? accessInWords[access] : 'Needs an access token.',
       ...(takesUser(endpoint) ? [scopesInWords(endpoint)] : []),
       ...(rights ? [`The service needs the right ${rights.join(' or ')}.`] : []),
       ...(takesServiceKey ? ['Some requests need a service key, by HTTP Basic authentication.'] : []),
@@ -204,7 +207,7 @@ function successResponses(endpoint: Endpoint): Operation['responses'] {
 const preferenceHeadersOf = ({ headers }: Endpoint): readonly Header[] =>
   headers && 'Prefer' in headers ? [preferenceApplied] : [];
 
-/** One scope or right suffices, so each is an alternative. The session of a browser has all scopes. */
+/** One scope or right suffices, so each is an alternative. */
 function securityOf(endpoint: Endpoint): readonly SecurityRequirement[] {
   const { access, scopes = [everything], rights, takesServiceKey, takesCredential } = endpoint;
   if (access === 'service') return rights?.map((right) => ({ serviceKey: [right] })) ?? [{ serviceKey: [] }];
@@ -215,7 +218,10 @@ function securityOf(endpoint: Endpoint): readonly SecurityRequirement[] {
     ];
     return someNeed.length > 0 ? [{}, ...someNeed] : [];
   }
-  const byUser = [...scopes.map((scope) => ({ bearer: [scope] })), { cookie: [everything] }];
+  const byUser = [
+    ...scopes.map((scope) => ({ bearer: [scope] })),
+    ...(takesCookie(endpoint) ? [{ cookie: [everything] }] : []),
+  ];
   return access === 'optional' ? [...byUser, {}] : byUser;
 }
 
