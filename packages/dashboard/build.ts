@@ -87,7 +87,7 @@ function notFound(language: Language): string {
   const { title, text } = frame.notFound;
   // As the pages show an outcome.
   const main = `<div class="outcome">
-<span class="sign caution"><svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d="${linkIcon}"/></svg></span>
+<span class="sign caution"><svg class="icon" width="20" height="20" viewBox="0 0 24 24" aria-hidden="true"><path d="${linkIcon}"/></svg></span>
 <h1>${title}</h1>
 <p>${text}</p>
 <p><a href="/account">${Bun.escapeHTML(common.toAccount)}</a></p>

@@ -36,7 +36,7 @@ export const loginStates = (url: string): PageStates => {
       await page.clock.install();
       await requestEmail(page, url, 'sent@example.com');
       await page.clock.fastForward('15:01');
-      await page.getByText('has expired').waitFor();
+      await headed(page, 'The email has expired');
     },
     'login-asked-in-another-tab': async (page) => {
       const tab = await page.context().newPage();

@@ -66,7 +66,9 @@ function OneClickStep({ address }: { address: string }) {
 /** Two ways to go on: type the address here, or go back to where the link was requested. */
 const AddressStep = () => (
   <>
-    <Heading key="address">{texts.magicLink.where}</Heading>
+    <div class="intro">
+      <Heading key="address">{texts.magicLink.where}</Heading>
+    </div>
     <section class="way" aria-labelledby="here-heading">
       <h2 id="here-heading">
         <Icon path={browserIcon} />

@@ -19,7 +19,7 @@ export function focusAgain(id: string): void {
 
 /** An icon from icons.ts. Decorative: the words beside it say the same. */
 export const Icon = ({ path }: { path: string }) => (
-  <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
+  <svg class="icon" width="20" height="20" viewBox="0 0 24 24" aria-hidden="true">
     <path d={path} />
   </svg>
 );
