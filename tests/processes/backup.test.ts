@@ -232,8 +232,10 @@ test('backup writes one file, for its owner only, and replaces nothing; keys tha
   const at = (name: string) => join(directory, name);
   writeFileSync(at('file'), 'precious');
   symlinkSync(at('file'), at('link'));
-  for (const target of [at('file'), at('link'), '/dev/null', directory, at('missing/backup')])
-    await refused(['backup', target], 1, /^latchkey-server: .*: (EEXIST|ENOENT)/m);
+  for (const target of [at('file'), at('link'), '/dev/null', directory])
+    await refused(['backup', target], 1, `latchkey-server: ${target} exists already.`);
+  await refused(['backup', at('missing/backup')], 1, /^latchkey-server: .*: ENOENT/m);
+  await refused(['backup', ''], 1, 'The name of the file is empty.');
   expect((await run('backup', at('new'))).code).toBe(0);
   expect(statSync(at('new')).mode & 0o777).toBe(0o600);
   expect(readFileSync(at('file'), 'utf8')).toBe('precious');
@@ -265,6 +267,8 @@ test('copy says where the keys belong, and needs the service to be stopped', asy
   await command(env, `copy --to ${to}`, 1, 'another latchkey-server serves');
   await service.stop();
   await command(env, 'copy --to mysql:', 1, 'latchkey-server: --to must be sqlite:');
+  for (const away of ['sqlite:/proc/nowhere/x.db', 'postgres://a@127.0.0.1:1/a'])
+    await command(env, `copy --to ${away}`, 1, 'Nothing was copied: the database to fill cannot be opened');
   const keyFiles = /copy (\S+\.keys) to (\S+\.keys)\./;
   const [, from = '', keyFile] = keyFiles.exec(await command(env, `copy --to ${to}`, 0, keyFiles))!;
   expect(keyFile).toBe(fileOf(to).replace('.db', '.keys'));

@@ -113,6 +113,8 @@ test('rotate prints a second key of the service, retire ends one, revoke both, a
   expect(await services('list')).toMatch(/Rotating +active .*\n.*Rotating +active /);
   await services('revoke', id);
   expect(await services('list')).toMatch(/Rotating +revoked .*\n.*Rotating +active /);
+  await services('create', 'Rotating');
+  expect(await services('create', 'Rotating')).toMatch(/Rotating\. svc_\S+, svc_\S+ have the same name\.\n/);
 });
 
 test('a wrong option or value names itself and changes nothing', async () => {

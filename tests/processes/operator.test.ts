@@ -173,6 +173,7 @@ for (const dialect of processDialects) {
       const create = (slug: string) => ['organizations', 'create', '--slug', slug, '--name', 'x'];
       for (const [args, status, sentence] of [
         [['frobnicate'], 2, "latchkey-server: Unknown command 'frobnicate'.\n"],
+        [['help', 'frobnicate'], 2, "\nlatchkey-server: Unknown command 'frobnicate'.\n"],
         [['serv'], 2, '(Did you mean serve?)\nRun `latchkey-server --help` for usage.\n'],
         [['users', 'explode'], 2, "Unknown command 'explode'"],
         [['serve', '--forever'], 2, "Unknown option '--forever'"],
@@ -189,6 +190,7 @@ for (const dialect of processDialects) {
         [member('none', 'subject@example.com', 'member'), 1, 'no organization'],
         [member('taken', 'nobody@example.com', 'member'), 1, 'no account'],
         [['users', 'sign-in-link', 'eve'], 1, 'eve is not an email address'],
+        [['users', 'show', 'eve'], 1, 'eve is not an email address'],
         ...['disable', 'sessions', 'export', 'delete'].map(
           (command) => [['users', command, 'nobody@example.com'], 1, 'no account'] as const,
         ),

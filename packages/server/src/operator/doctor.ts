@@ -122,7 +122,7 @@ async function checkKeys(config: Config, env: CommandIo['env']): Promise<Check> 
       // Without a database, which has a check of its own, nothing is sealed.
       () => undefined,
     );
-    if (missing !== undefined) return failed(`${missing}; until then the service does not start`);
+    if (missing !== undefined) return failed(`the service does not start: ${missing}`);
     return isNew
       ? warning(`the key file ${keyFilePath(config)} does not exist; the next start creates it`)
       : checkKeyFile(config, env);

@@ -8,7 +8,7 @@ const maxRows = 200;
 export function outboxCommand(program: Command, run: Run): void {
   program
     .command('outbox')
-    .description(`list waiting emails and dead letters as JSON lines, newest first, at most ${maxRows}`)
+    .description(`list emails that wait or were given up as JSON lines, newest first, at most ${maxRows}`)
     .action(
       run(async (ctx) => {
         const mails = await listUnsent(ctx.db.read, { limit: maxRows });

@@ -70,7 +70,12 @@ export async function run({ args, env, readEnvFile, stdout, stderr }: CommandPro
     return status;
   } catch (error) {
     // Commander exits with 0 for help and version only; everything else is wrong usage.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usageExitStatus;
+    if (error instanceof CommanderError) {
+      // It has printed the whole help.
+      if (args[0] === 'help' && error.exitCode !== 0)
+        io.output.say(`latchkey-server: Unknown command '${args[1]}'.`);
+      return error.exitCode === 0 ? 0 : usageExitStatus;
+    }
     io.output.say(`latchkey-server: ${messageOf(error)}`);
     return 1;
   }

@@ -114,7 +114,8 @@ function addRegistrationCommands(services: Command, run: Run): void {
           (other) => other.name === name && !other.revoked_at,
         );
         const registration = { ...emptyRegistration, ...namedBy(options) };
-        const others = namesakes.map(({ id }) => ` ${id} has the same name.`).join('');
+        const ids = namesakes.map(({ id }) => id).join(', ');
+        const others = ids && ` ${ids} ${namesakes.length === 1 ? 'has' : 'have'} the same name.`;
         await createService(ctx, name, registration, (created) =>
           showKey(ctx, `Created the service ${name}.${others}`, created),
         );

@@ -13,6 +13,7 @@ import {
   markRestoreFinished,
   skipNumbers,
 } from '../platform/database/stored-rows.ts';
+import { codeOf } from '../platform/telemetry/redact.ts';
 import { findMissingSealKey } from '../security-log/events/auditing.ts';
 import { accounts } from '../security-log/events/reading.ts';
 import { restartFeeds } from '../services/service-keys.ts';
@@ -58,7 +59,11 @@ const refuse = (subject: string) => (error: unknown) => {
 async function backUp({ config }: Context, file: string): Promise<string> {
   const path = sqliteFileOf(config);
   if (path === undefined) throw new ConfigError('PostgreSQL has its own program for this: pg_dump.');
-  await backUpSqlite(path, file).catch(refuse(file));
+  if (file === '') throw new ConfigError('The name of the file is empty.');
+  await backUpSqlite(path, file).catch((error) => {
+    if (codeOf(error) === 'EEXIST') throw new ConfigError(`${file} exists already. Choose another name.`);
+    refuse(file)(error);
+  });
   return [
     `Wrote ${file}.`,
     'The keys of the service are not in it. Keep them elsewhere: without them the backup is of little use.',

@@ -103,6 +103,7 @@ function requireAddress(text: string): string {
 async function show(ctx: CommandContext, address: string, { json }: { json?: true }): Promise<void> {
   const { write, writeList } = ctx.output;
   const { user, sign_up_allowed, ...report } = await reportOnAddress(ctx, address);
+  if (!user) requireAddress(address);
   const { emails, passkeys, keys, organizations } = report;
   const userId = user?.id;
   const sent = userId ? allPages('emails', (page) => listUserEmails(ctx, userId, page)) : emails;

@@ -2,6 +2,7 @@ import { Database as Connection } from 'bun:sqlite';
 import { randomUUID } from 'node:crypto';
 import { link, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { reasonOf } from '../telemetry/redact.ts';
 import { type Executor, StoreRefusal, type Value } from './executor.ts';
 import { inLongTransaction } from './long-transaction.ts';
 import { appliedMigrations, migrate, migrationNames } from './migrate.ts';
@@ -29,13 +30,19 @@ const rowsPerStatement = 200;
 export const copyStore = (from: string, to: string): Promise<Readonly<Record<string, number>>> =>
   withSource(from, async (source) => {
     await requireCurrent(source, 'the database to copy');
-    return inLongTransaction(to, async (tx) => {
+    let isOpen = false;
+    const copied = inLongTransaction(to, async (tx) => {
+      isOpen = true;
       await requireEmpty(tx);
       await migrate(tx);
       const counts: Record<string, number> = {};
       for (const table of tableNames) counts[table] = await copyTable(source, tx, table);
       await takeOverNumbers(source, tx);
       return counts;
+    });
+    return copied.catch((error) => {
+      if (isOpen || error instanceof StoreRefusal) throw error;
+      throw new StoreRefusal(`the database to fill cannot be opened (${reasonOf(error.cause ?? error)})`);
     });
   });
 
