@@ -114,7 +114,7 @@ test('rotate prints a second key of the service, retire ends one, revoke both, a
   await services('revoke', id);
   expect(await services('list')).toMatch(/Rotating +revoked .*\n.*Rotating +active /);
   await services('create', 'Rotating');
-  expect(await services('create', 'Rotating')).toMatch(/Rotating\. svc_\S+, svc_\S+ have the same name\.\n/);
+  expect(await services('create', 'Rotating')).toMatch(/Rotating\. svc_\S+, svc_\S+ have the same name\./);
 });
 
 test('a wrong option or value names itself and changes nothing', async () => {
