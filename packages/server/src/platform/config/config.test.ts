@@ -155,17 +155,8 @@ const durations = allSettings.flatMap(({ name, format }) =>
 
 test.each(durations)('%s is a whole number of seconds within its range', (name, { min, max }) => {
   expect(refusalOf({ [name]: `${min}` })).toBe('accepted');
-  expectRefused(name, [
-    `${min - 1}`,
-    `${max + 1}`,
-    '-1',
-    `${min}.5`,
-    'x',
-    '15m',
-    '1e3',
-    '99999999999',
-    '5 s',
-  ]);
+  expectRefused(name, [`${min - 1}`, `${max + 1}`, `${min}.5`]);
+  expectRefused(name, ['-1', 'x', '15m', '1e3', '99999999999', '5 s']);
 });
 
 test('LATCHKEY_RATE_LIMITS changes the limits that it names, and no others', () => {
@@ -189,51 +180,32 @@ test.each([
   ['LATCHKEY_RP_ID', 'com', 'LATCHKEY_BASE_URL', 'https://id.example.com'],
   ['LATCHKEY_RP_ID', '0.1', 'LATCHKEY_BASE_URL', 'http://127.0.0.1'],
   ['LATCHKEY_TRUSTED_ISSUERS', 'https://id.example.com', 'LATCHKEY_BASE_URL', 'https://id.example.com'],
+  ['LATCHKEY_TRUSTED_ISSUERS', 'http://127.0.0.1', 'LATCHKEY_BASE_URL', 'https://id.example.com'],
   ['LATCHKEY_BASE_URL', 'http://login.internal:8787', 'LATCHKEY_INSECURE_HTTP', 'off'],
   ['LATCHKEY_DATABASE_DIRECT_URL', 'postgres://db.example/x', 'DATABASE_URL', 'sqlite:x.db'],
 ])('%s of %s contradicts %s of %s', (name, value, other, otherValue) => {
   expect(refusalOf({ [name]: value, [other]: otherValue })).toMatch(new RegExp(`^${name} .*${other}`));
 });
 
-test('a loopback issuer is trusted only beside a loopback base URL', () => {
-  const env = { LATCHKEY_BASE_URL: 'https://id.example.com', LATCHKEY_TRUSTED_ISSUERS: 'http://127.0.0.1' };
-  expect(refusalOf(env)).toStartWith('LATCHKEY_TRUSTED_ISSUERS must be https');
-});
-
+/** Values of settings, and a word of the warning that some of them get. */
 test.each([
-  ['http://127.0.0.1:8787', true],
-  ['http://[::1]:8787', true],
-  ['https://192.0.2.7', true],
-  ['http://localhost:8787', false],
-  ['https://login.example.com', false],
-])('%s is warned about: %p, because passkeys need a domain name', (baseUrl, isWarned) => {
-  const config = readConfig({ LATCHKEY_BASE_URL: baseUrl });
-  const isAboutPasskeys = (text: string) => /LATCHKEY_BASE_URL.*passkeys/.test(text);
-  expect(settingsWarnings(config, []).some(isAboutPasskeys)).toBe(isWarned);
-});
-
-test.each([
-  ['sqlite:x.db', false],
-  ['postgres://localhost/x', false],
-  ['postgres://[::1]/x', false],
-  ['postgres://database/x', false],
-  ['postgres://db.example/x?sslmode=verify-full', false],
-  ['postgres://db.example/x', true],
-  ['postgres://a.example,b.example/x?sslmode=require', true],
-])(
-  '%s is warned about: %p, because its password and rows may cross a network unencrypted',
-  (url, isWarned) => {
-    const warnings = settingsWarnings(readConfig({ DATABASE_URL: url }), []);
-    expect(warnings.some((text) => text.includes('sslmode'))).toBe(isWarned);
-  },
-);
-
-test('LATCHKEY_TRUSTED_PROXIES of every address is warned about', () => {
-  const isWarned = (LATCHKEY_TRUSTED_PROXIES: string) =>
-    settingsWarnings(readConfig({ LATCHKEY_TRUSTED_PROXIES }), []).some((text) =>
-      text.includes('every address'),
-    );
-  expect(['10.0.0.0/8', '::/0', '10.0.0.1, 0.0.0.0/0'].map(isWarned)).toEqual([false, true, true]);
+  ['LATCHKEY_BASE_URL', 'passkeys', ['http://127.0.0.1:8787', 'http://[::1]:8787', 'https://192.0.2.7']],
+  ['LATCHKEY_BASE_URL', undefined, ['http://localhost:8787', 'https://login.example.com']],
+  ['DATABASE_URL', undefined, ['sqlite:x.db', 'postgres://localhost/x', 'postgres://[::1]/x']],
+  ['DATABASE_URL', undefined, ['postgres://database/x', 'postgres://db.example/x?sslmode=verify-full']],
+  [
+    'DATABASE_URL',
+    'sslmode',
+    ['postgres://db.example/x', 'postgres://a.example,b.example/x?sslmode=require'],
+  ],
+  ['LATCHKEY_TRUSTED_PROXIES', undefined, ['10.0.0.0/8']],
+  ['LATCHKEY_TRUSTED_PROXIES', 'every address', ['::/0', '10.0.0.1, 0.0.0.0/0']],
+] as const)('%s is warned about with %p', (name, part, values) => {
+  for (const value of values) {
+    const warnings = settingsWarnings(readConfig({ [name]: value }), []);
+    const found = /passkeys|sslmode|every address/.exec(warnings.join())?.[0];
+    expect([value, found]).toEqual([value, part]);
+  }
 });
 
 test('unknownSettings lists unknown LATCHKEY_ variables only', () => {
