@@ -123,7 +123,7 @@ test('a wrong option or value names itself and changes nothing', async () => {
   const before = await listed();
   for (const [args, status, sentence] of [
     [['create'], 2, "Missing required argument 'name'"],
-    [['create', ' '], 1, 'The name must be'],
+    ...['', ' ', 'a\nb', 'x'.repeat(101)].map((name) => [['create', name], 1, 'The name must be'] as const),
     [['create', 'x', '--scope', 'read'], 2, 'NAME=SENTENCE'],
     [['create', 'x', '--may', 'everything'], 2, 'delegate, feed, operate, organizations, users'],
     [['create', 'x', '--resource', 'projects'], 1, 'resource: must be an absolute URI'],

@@ -28,16 +28,6 @@ const outcomesOf = (route: string, of: TestApp = service): string[] =>
     .filter((line) => line.route === `/api/v1/auth/${route}`)
     .map(({ detail, outcome }) => detail ?? outcome);
 
-test('50 concurrent calls, in two sessions on one store, share one refresh and get the same token', async () => {
-  const { open: session, works } = await expired();
-  const [one, other] = [session(), session()];
-  const asked = Array.from({ length: 50 }, (_, n) => (n % 2 ? one : other).accessToken());
-  const tokens = new Set(await Promise.all(asked));
-  expect(tokens.size).toBe(1);
-  expect(await works([...tokens][0]!)).toBe(true);
-  expect(outcomesOf('refresh')).toEqual(['rotated']);
-});
-
 test('a refused refresh is repeated with the key that another process has stored for the same token', async () => {
   const { open: session, wire, store, works } = await loggedIn(service);
   const before = await storedSession(store);

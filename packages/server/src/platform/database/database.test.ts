@@ -278,22 +278,6 @@ test('damaged pages of a SQLite file are found', async () => {
   expect((await examineDatabase(t.databaseUrl)).damage).not.toEqual([]);
 });
 
-test('a write of a transaction that fails unawaited fails the transaction on PostgreSQL', async () => {
-  const t = await openApp('postgres');
-  await t.ctx.db.single.run(insert('a'), []);
-  const last = t.ctx.db.transaction(async (tx) => {
-    await tx.write!(insert('b'), []);
-    await tx.write!('INSERT INTO nowhere VALUES (1)', []);
-  });
-  await expect(last).rejects.toThrow('nowhere');
-  const followed = t.ctx.db.transaction(async (tx) => {
-    await tx.write!('INSERT INTO nowhere VALUES (1)', []);
-    await tx.run(insert('b'), []);
-  });
-  await expect(followed).rejects.toThrow('nowhere');
-  expect(await idsOf(t)).toEqual(['a']);
-});
-
 test('a statement may take as long as the options say', async () => {
   const url = await (await startPostgres()).createDatabase();
   const outcomes = [100, 60_000].map(async (statementTimeoutMs) => {

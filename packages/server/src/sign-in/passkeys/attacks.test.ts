@@ -202,7 +202,7 @@ describe('attacks on passkeys', () => {
     const ada = await app.login();
     const adaOnAnotherDevice = await app.login();
     const eve = await app.login('eve@example.com');
-    const authenticator = newAuthenticator(app);
+    const authenticator = newAuthenticator(app, { counts: true });
     const options = await creationOptions(app, ada);
 
     for (const [user, json] of [
@@ -241,6 +241,7 @@ describe('attacks on passkeys', () => {
     const fresh = authenticator.get(await requestOptions(app));
     expect((await postSignIn(app, fresh)).status).toBe(200);
     expect(verdict(app, await postSignIn(app, fresh))).toBe('400 invalid_grant replay');
+    expect(await loggedEvents(app, ada, 'passkey_clone_suspected')).toEqual([]);
   });
 
   test('client data that no browser writes is refused, and spends the challenge that it names', async () => {
