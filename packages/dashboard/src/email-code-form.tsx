@@ -5,7 +5,7 @@ import { useSignal } from '@preact/signals';
 import { useLayoutEffect } from 'preact/hooks';
 import { verifyMagicLink } from './api.ts';
 import { explain } from './error-messages.ts';
-import { forgetSentEmail } from './sign-in-emails.ts';
+import { forgetSentEmails } from './sign-in-emails.ts';
 import { texts } from './texts.ts';
 import type { Busy } from './ui/busy.ts';
 import { Button } from './ui/elements.tsx';
@@ -34,7 +34,7 @@ export function EmailCodeForm({ id, label, describedBy, request, busy, onSignedI
       if (mistake !== undefined) return mistake;
       const result = await verifyMagicLink({ request, code: code.value });
       if (!result.ok) return explain(result.problem, { invalid_grant: texts.errors.wrongEmailCode });
-      forgetSentEmail();
+      forgetSentEmails();
       return onSignedIn(result.value);
     }, 'code');
   return (

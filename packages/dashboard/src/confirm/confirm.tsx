@@ -82,7 +82,8 @@ const sendEmail = ({ email }: Person) =>
     const result = await requestMagicLink(email);
     if (!result.ok) return explain(result.problem, emailErrors);
     const next = location.pathname + location.search;
-    rememberSentEmail({ email, until: Date.now() + result.value.expires_in * 1000, next });
+    const { expires_in, request } = result.value;
+    rememberSentEmail({ email, until: Date.now() + expires_in * 1000, next, request });
     sent.value = result.value;
     return undefined;
   }, 'email');

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals';
 import { call, verifyMagicLink } from '../api.ts';
 import { keptOutcome } from '../kept-outcome.ts';
 import { home, loginPath } from '../next.ts';
-import { forgetSentEmail, recallSentEmail } from '../sign-in-emails.ts';
+import { forgetSentEmails, linkIdOf, recallSentEmail } from '../sign-in-emails.ts';
 import { emailSignInNote } from '../tab-note.ts';
 import { fillParts, texts } from '../texts.ts';
 import { typedAddress } from '../typed-address.ts';
@@ -19,10 +19,12 @@ const busy = busyState();
 const { error } = busy;
 const email = signal('');
 const status = signal('');
-const sent = recallSentEmail(Date.now());
+const token = tokenFromLink('lk_ml_');
+/** Of a link that is cut off: the last one. */
+const sent = recallSentEmail(Date.now(), token && linkIdOf(token));
 const next = sent?.next ?? home;
 const { step, signIn, askAddress } = start({
-  token: tokenFromLink('lk_ml_') ?? '',
+  token: token ?? '',
   sentTo: sent?.email,
   kept: keptOutcome<Used>(),
   busy,
@@ -30,7 +32,7 @@ const { step, signIn, askAddress } = start({
   verify: verifyMagicLink,
   end() {
     closeLink({ at: 'used', next } satisfies Used);
-    forgetSentEmail();
+    forgetSentEmails();
     emailSignInNote.leave('1');
     status.value = texts.common.signedIn;
     return leaveTo(next);
