@@ -2,7 +2,11 @@ import { unlessAborted } from '@latchkey/client/internal/clock';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { UsageError } from './exit.ts';
 
-/** Checks text that the service would refuse. @param subject as in `A device name` @throws {UsageError} */
+/**
+ * Checks text that the service would refuse, before anything is sent.
+ * @param subject begins a sentence: "A device name"
+ * @throws {UsageError}
+ */
 export function requireText(subject: string, value: string | undefined, maxLength: number): void {
   if (value === undefined) return;
   if (!/[^\p{C}\p{Z}]/u.test(value)) throw new UsageError(`${subject} cannot be empty.`);

@@ -64,7 +64,11 @@ export const useLogin = (storage: Storage, server: string, name: string): Promis
     loginNamed(held, name) ? [{ ...held, current: name }, true] : [undefined, false],
   );
 
-/** After a sign-out: puts the only other login in use, of several none. Returns the name in use. @internal */
+/**
+ * After a person has signed out: puts the only other login in use. With several others, none is in use until one is
+ * chosen. Returns the name of the login in use.
+ * @internal
+ */
 export const leaveLogin = (storage: Storage, server: string, name: string): Promise<string | null> =>
   updateLogins(storage, server, (held) => {
     const { current } = held;
@@ -74,7 +78,11 @@ export const leaveLogin = (storage: Storage, server: string, name: string): Prom
     return [{ ...held, current: next }, next];
   });
 
-/** Removes ended logins that were not replaced or refreshed since. None may be in use then. @internal */
+/**
+ * Removes logins that have ended, by name. One that has been replaced or refreshed since it was read stays. If the login
+ * in use is removed, none is in use.
+ * @internal
+ */
 export const forgetLogins = (
   storage: Storage,
   server: string,

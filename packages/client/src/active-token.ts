@@ -17,7 +17,10 @@ export interface Actor {
 /** A restriction of what the token may do. Each type defines its other members. @see RFC 9396 section 2 */
 export type AuthorizationDetail = NonNullable<Claims['authorization_details']>[number];
 
-/** An active access token or key, as on the wire; `Caller` explains it. @see RFC 7662 section 2.2 */
+/**
+ * An active access token or key, by the names on the wire; `Caller` says what the members mean. The service may add members.
+ * @see RFC 7662 section 2.2
+ */
 export type ActiveToken = Pick<Claims, 'active' | 'sub' | 'exp'> &
   Partial<Omit<Claims, 'acr' | 'act' | 'token_use'>> & {
     readonly acr?: string;

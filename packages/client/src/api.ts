@@ -29,7 +29,10 @@ export interface ApiOptions {
    * credential with `precondition_failed`. For web pages, where the cookie belongs to the user who signed in last.
    */
   readonly userId?: () => string | undefined;
-  /** Allows plain http to other machines, which exposes the tokens. Loopback and the own page always may. */
+  /**
+   * Allows plain http to another machine, which exposes the tokens to the network. Loopback hosts and the origin of
+   * the current page are always allowed.
+   */
   readonly insecureHttp?: boolean;
 }
 

@@ -29,7 +29,10 @@ export interface BrowserLogin {
    * `account_disabled`, `invalid_grant`, `aborted`
    */
   tokens(options?: { readonly signal?: AbortSignal }): Promise<TokenSet>;
-  /** Cancels the login; a session that has already started ends. Call it when `tokens` was aborted. */
+  /**
+   * Cancels the login: the browser can no longer come back, and a session that has already started ends. Call it when
+   * `tokens` was aborted.
+   */
   cancel(timeoutMs?: number): Promise<void>;
 }
 

@@ -18,17 +18,21 @@ const maxTimerMs = 2 ** 31 - 1;
 export const systemClock: Clock = {
   now: () => Date.now(),
   sleep: async (ms, signal) => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, Math.min(ms, maxTimerMs));
-    await unlessAborted(promise, signal).finally(() => clearTimeout(timer));
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const over = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, Math.min(ms, maxTimerMs));
+    });
+    await unlessAborted(over, signal).finally(() => clearTimeout(timer));
   },
 };
 
 /** The promise's result, unless it takes longer: then the error. The work continues. */
 export async function inTime<T>(promise: Promise<T>, ms: number, late: () => Error): Promise<T> {
-  const limit = Promise.withResolvers<never>();
-  const timer = setTimeout(() => limit.reject(late()), ms);
-  return Promise.race([promise, limit.promise]).finally(() => clearTimeout(timer));
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(late()), ms);
+  });
+  return Promise.race([promise, limit]).finally(() => clearTimeout(timer));
 }
 
 /**
@@ -42,11 +46,13 @@ export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal 
     promise.catch(() => {});
     throw aborted(signal);
   }
-  const stopped = Promise.withResolvers<never>();
-  const stop = () => stopped.reject(aborted(signal));
-  signal.addEventListener('abort', stop, { once: true });
+  let stop = () => {};
+  const stopped = new Promise<never>((_, reject) => {
+    stop = () => reject(aborted(signal));
+    signal.addEventListener('abort', stop, { once: true });
+  });
   try {
-    return await Promise.race([promise, stopped.promise]);
+    return await Promise.race([promise, stopped]);
   } finally {
     signal.removeEventListener('abort', stop);
   }

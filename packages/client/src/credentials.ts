@@ -21,7 +21,10 @@ export interface StoredSession extends StoredMembers {
   /** How far the service's clock was ahead of this machine's at its last response that changed this, in milliseconds. */
   readonly clock_offset_milliseconds?: number;
   readonly refresh_token: string;
-  /** Sent with each request that spends this token, for one successor. Random: a copy reveals no next key. */
+  /**
+   * Sent with every request that spends this refresh token, so that all of them get the same successor. Random for
+   * each token, so that a copy of the credentials does not reveal the next key.
+   */
   readonly idempotency_key: string;
   /** Milliseconds since 1970; set while a refresh is in progress or its response was lost. */
   readonly refresh_started_at?: number;
@@ -84,9 +87,15 @@ export interface CredentialStore {
   /** For people: where the login is stored. */
   readonly description: string;
   read(): Promise<StoredLogin | null>;
-  /** Puts a new login in use, and its server. It replaces the login of its name; without one, of its user. */
+  /**
+   * Stores a new login, puts it in use, and makes its server the current one. It replaces the login of this name;
+   * without a name, one of the same user. Logins of other users stay.
+   */
   put(login: StoredLogin): Promise<PlacedLogin>;
-  /** Compare and set by refresh token and key; null is no login. False if another one is stored. */
+  /**
+   * Compare and set: stores `next`, or removes the login if that is null, provided that the stored login still has
+   * the refresh token and key of `expected` (null: provided that none is stored). False if it has changed.
+   */
   replace(expected: StoredLogin | null, next: StoredLogin | null): Promise<boolean>;
   /** One at a time across all processes that share the logins of this server. */
   lockForRefresh<T>(work: () => Promise<T>, options?: LockOptions): Promise<T>;
@@ -188,7 +197,10 @@ export const withLogin = (held: ServerLogins, name: string, login: StoredLogin):
   logins: { ...held.logins, [name]: login },
 });
 
-/** Puts no other one in use: a command must not act for another account. @internal */
+/**
+ * Does not put another one in use: a command must not act for another account because a session has ended.
+ * @internal
+ */
 export function withoutLogin(held: ServerLogins, name: string | undefined): ServerLogins {
   if (name === undefined) return held;
   const { [name]: _, ...logins } = held.logins;

@@ -38,8 +38,12 @@ export interface Wait {
 
 export interface PollOptions {
   readonly signal?: AbortSignal;
-  /** How long the service may hold a poll until the person decides: 0 (never) to 25, the default. */
+  /**
+   * How long the service may hold a poll, so that its response comes as soon as the person has decided. 0 polls at
+   * intervals only. Default and maximum: 25.
+   */
   readonly holdSeconds?: number;
+  /** Called before each wait. */
   readonly onWait?: (wait: Wait) => void;
 }
 
@@ -57,7 +61,10 @@ export interface DeviceLogin {
    * @throws {LatchkeyError} `access_denied`, `expired_token`, `account_disabled`, `invalid_grant`, `aborted`
    */
   tokens(options?: PollOptions): Promise<TokenSet>;
-  /** Cancels the login; a session that has already started ends. Call it when `tokens` was aborted. */
+  /**
+   * Cancels the login: its code can no longer be approved, and a session that it has already started ends. Call it when
+   * `tokens` was aborted.
+   */
   cancel(timeoutMs?: number): Promise<void>;
 }
 

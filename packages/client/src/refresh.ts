@@ -139,7 +139,10 @@ function requestSuccessor(
   });
 }
 
-/** Another process may have refreshed the login, or stored another key; otherwise the session has ended. */
+/**
+ * Resolves a refused refresh. Another process may have refreshed the login, or stored the key that the token was
+ * really spent with; otherwise the session has ended, and the stored login is removed.
+ */
 async function resolveRefusal(
   { store, clock }: RefreshContext,
   refused: StoredSession,

@@ -7,7 +7,10 @@ interface Work<T> {
   waiting: number;
 }
 
-/** Work that is done once for all concurrent callers, and aborted when the last of them leaves. */
+/**
+ * Work that is done once for all concurrent callers, by what it is about. A caller that is aborted leaves alone. The
+ * work is aborted when the last one leaves.
+ */
 export function sharedWork<T>(begin: (about: string, signal: AbortSignal) => Promise<T>) {
   const works = new Map<string, Work<T>>();
 

@@ -70,7 +70,10 @@ export async function requestRun(
   return checkedAnswer(body, isIssuedToken, 'The response contains no token.');
 }
 
-/** The endpoint calls a bad token `invalid_request` (RFC 8693). Any other request tells, and renews it. */
+/**
+ * The token endpoint reports a token that it does not accept as an error of the request (RFC 8693 section 2.2.2). Any
+ * other request tells whether that was it, and renews the token.
+ */
 async function acceptedToken(session: Session, signal: AbortSignal | undefined): Promise<string> {
   await session.call('getProfile', { signal }).catch((error: unknown) => {
     if (!hasCode(error, 'insufficient_scope')) throw error;

@@ -26,7 +26,7 @@ export interface VerifierOptions {
    * more than 2 s old, every token is introspected. Without the right, `cacheSeconds` applies to all results.
    */
   readonly feed?: boolean;
-  /** Called with each failure to read the feed. Default: the first of each code goes to standard error. */
+  /** Called with each failed try to read the feed. Default: the first of each code goes to standard error. */
   readonly onFeedError?: (error: LatchkeyError) => void;
   readonly timeoutMs?: number;
   /** Allows plain http to another machine, which exposes tokens and the service key to the network. */

@@ -35,7 +35,11 @@ const magicLinkVerification = z.union([
     .meta({ title: 'With the link' }),
   z
     .object({
-      request: described(token, 'The `request` of the response to `POST /magic_link`.', examples.linkRequest),
+      request: described(
+        token,
+        'The `request` of the response to the request for the link.',
+        examples.linkRequest,
+      ),
       code: described(
         opaque(fieldLimits.emailCode),
         'The code from the email. Spaces and hyphens do not matter.',

@@ -162,7 +162,10 @@ export const serverMetadata = model('ServerMetadata', 'RFC 8414 section 2', {
   response_types_supported: texts('Only the authorization code.', ['code']),
   response_modes_supported: texts('How a client gets its code.', ['query', 'form_post']),
   code_challenge_methods_supported: texts('The code challenge that each request needs.', ['S256']),
-  authorization_response_iss_parameter_supported: described(z.literal(true), 'Each response has its issuer.'),
+  authorization_response_iss_parameter_supported: described(
+    z.literal(true),
+    'Each response names its issuer (RFC 9207).',
+  ),
   client_id_metadata_document_supported: described(
     z.literal(true).optional(),
     'Whether clients of some hosts may describe themselves at their client_id.',
@@ -172,7 +175,7 @@ export const serverMetadata = model('ServerMetadata', 'RFC 8414 section 2', {
   claims_parameter_supported: described(z.literal(false), 'Scopes choose the claims.'),
   request_uri_parameter_supported: described(z.literal(false), 'Requests are made by their parameters.'),
   token_endpoint_auth_methods_supported: texts('How clients authenticate.', ['none', 'client_secret_basic']),
-  revocation_endpoint_auth_methods_supported: texts('How clients authenticate there.', ['none']),
+  revocation_endpoint_auth_methods_supported: texts('How clients authenticate to revoke tokens.', ['none']),
   token_endpoint_auth_signing_alg_values_supported: jwtAlgorithms,
   revocation_endpoint_auth_signing_alg_values_supported: jwtAlgorithms,
   introspection_endpoint_auth_methods_supported: texts('How services authenticate.', ['client_secret_basic']),

@@ -12,7 +12,10 @@ export const api = createApi({ server: location.origin, userId: () => pageUser()
 const apiForAnyUser = createApi({ server: location.origin });
 /** Why a request failed. With `unreachable`, no usable response arrived and the request may have taken effect. */
 export interface Problem {
-  /** Nothing was done. `somebody_else` is now signed in; with `cookies_off` the session would be lost. */
+  /**
+   * `somebody_else`: nothing was done, because a user other than the page's is now signed in. `cookies_off`: nothing
+   * was done, because the browser would discard the session cookie.
+   */
   readonly code: LatchkeyErrorCode | 'somebody_else' | 'cookies_off';
   /** For developers. With `invalid_request` it starts with the name of the field. */
   readonly message?: string;

@@ -9,7 +9,10 @@ export interface Requirements {
   readonly maxAgeSeconds?: number;
   /** The acceptable kinds of sign-in, the preferred one first; `phr` is a passkey. @see RFC 9470 */
   readonly acr?: readonly string[];
-  /** The authorization_details types that the route enforces: others are refused. @see RFC 9396 */
+  /**
+   * The types of authorization_details that the route enforces. A token with any other type is refused, because its
+   * restrictions would be ignored. @see RFC 9396
+   */
   readonly heeds?: readonly string[];
 }
 

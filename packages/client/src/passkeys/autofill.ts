@@ -56,7 +56,8 @@ export function passkeyAutofill(api: Api, use: (assertion: Assertion) => Promise
 /** A page in the background sends no requests. */
 async function untilVisible(stop: AbortSignal): Promise<void> {
   if (document.visibilityState === 'visible') return;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  document.addEventListener('visibilitychange', () => resolve(), { once: true });
-  await unlessAborted(promise, stop).catch(() => {});
+  const visible = new Promise((resolve) => {
+    document.addEventListener('visibilitychange', resolve, { once: true, signal: stop });
+  });
+  await unlessAborted(visible, stop).catch(() => {});
 }

@@ -31,7 +31,10 @@ export interface KeychainOptions {
 }
 
 export interface KeychainStorage extends Storage {
-  /** Why there is no keychain; undefined if there is one, even locked. Decided within 3 s; never throws. */
+  /**
+   * Why there is no keychain, or undefined if there is one. One that is locked or does not respond is there: reading it is
+   * `store_failed`. Decided within 3 s; never throws.
+   */
   whyAbsent(): Promise<string | undefined>;
 }
 

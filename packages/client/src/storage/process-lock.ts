@@ -109,7 +109,10 @@ type Sqlite = typeof import('node:sqlite');
 
 let loaded: Sqlite | undefined;
 
-/** Without the warning of Node 22. @throws {LatchkeyError} `store_failed` on Node.js before 22.13 */
+/**
+ * Suppresses the warning that Node 22 prints: standard error belongs to the program.
+ * @throws {LatchkeyError} `store_failed` on Node.js before 22.13
+ */
 function loadSqlite(): Sqlite {
   if (loaded) return loaded;
   const { emitWarning } = process;

@@ -43,19 +43,27 @@ window.addEventListener('hashchange', () => {
   goToSection();
 });
 for (const event of ['wheel', 'touchmove', 'keydown', 'pointerdown'])
-  window.addEventListener(event, () => {
-    isReading = true;
-  });
+  window.addEventListener(
+    event,
+    () => {
+      isReading = true;
+    },
+    { passive: true },
+  );
 
 // A jump to a section has marked it, however far down it can be scrolled.
-window.addEventListener('scroll', () => {
-  if (!isReading) return;
-  const isAtEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 1;
-  const begun = addresses.findLast(
-    (one) => isAtEnd || (elementOf(one)?.getBoundingClientRect().top ?? innerHeight) < innerHeight / 3,
-  );
-  current.value = begun ?? 'profile';
-});
+window.addEventListener(
+  'scroll',
+  () => {
+    if (!isReading) return;
+    const isAtEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 1;
+    const begun = addresses.findLast(
+      (one) => isAtEnd || (elementOf(one)?.getBoundingClientRect().top ?? innerHeight) < innerHeight / 3,
+    );
+    current.value = begun ?? 'profile';
+  },
+  { passive: true },
+);
 
 /** Links to the sections, each with an address of its own. On a phone they are a row that is wider than the page. */
 export function Navigation() {

@@ -170,18 +170,23 @@ const errorMessages: ErrorMessages = {
 
 const { ended, othersEnded } = texts.notMe;
 
-/** What reporting "This wasn't me" did, where it is not only that a session has ended. */
-const endings: Partial<Record<NoticeKind, readonly string[]>> = {
+/** What reporting "This wasn't me" did. */
+const endings: Readonly<Record<NoticeKind, readonly string[]>> = {
   new_device: [ended.new_device],
   new_app: [ended.new_app],
+  new_browser: [ended.session],
+  passkey_added: [ended.session],
   passkey_removed: [ended.session, ended.passkey_removed],
+  key_added: [ended.session],
   key_removed: [ended.session, ended.key_removed],
+  email_changed: [ended.session],
   theft_stopped: [ended.theft_stopped],
+  refresh_repeated_elsewhere: [ended.session],
   sign_in_link_issued: [ended.sign_in_link_issued],
 };
 
 const doneText = ({ kind, email }: DisownedNotice): string =>
-  sentences(...(endings[kind] ?? [ended.session]), ...(email === null ? [] : [othersEnded]));
+  sentences(...endings[kind], ...(email === null ? [] : [othersEnded]));
 
 // Last: after a reload it shows at once what was undone.
 mountEmailLinkPage({

@@ -74,8 +74,14 @@ interface RestoreOptions extends Restoring {
   readonly keepSessions?: boolean;
 }
 
-/** Makes a restored store ready for the service, in one transaction. */
-async function finishRestore(ctx: CommandContext, { keepSessions = false, anyKeys = false }: RestoreOptions) {
+/**
+ * Ends what may have been used or revoked since the backup, skips the numbers that may have been drawn, and lets the service start. All
+ * in one transaction.
+ */
+async function finishRestore(
+  ctx: CommandContext,
+  { keepSessions = false, anyKeys = false }: RestoreOptions,
+): Promise<string> {
   const { config } = ctx;
   await inLongTransaction(config.databaseDirectUrl ?? config.databaseUrl, async (tx) => {
     if (tx.dialect === 'postgres') await requireUnserved(tx);

@@ -159,7 +159,12 @@ function verifierOf(
   return openKeySet(ctx.clock, { fetch, keptWithoutSourceMs: 0, failureKeptMs: 0, known });
 }
 
-/** Of a service key, or a public client by name. @throws {AuthError} `invalid_client`, `invalid_request` */
+/**
+ * The client id of a token request: the service whose key the request has, or the public client that it
+ * names. Undefined if the client that it names is unknown.
+ * @throws {AuthError} `invalid_client` for a wrong key, and for a client that needs one;
+ * `invalid_request` if the request names no client
+ */
 export async function proveClient(ctx: Context, { serviceKey, body: { client_id: id } }: TokenRequest) {
   if (serviceKey) return (await authenticateService(ctx, serviceKey)).id;
   if (id === undefined) throw invalidRequest('client_id: is missing');

@@ -87,7 +87,11 @@ function requireRedirects(field: 'redirect' | 'sign-out-redirect', uris: readonl
   );
 }
 
-/** @param isDevelopment whether this service has a loopback address. @throws {AuthError} `invalid_request` */
+/**
+ * What an OAuth client may be, once all of its parts are known.
+ * @param isDevelopment whether this service itself has a loopback address
+ * @throws {AuthError} `invalid_request`
+ */
 export function requireClient({ redirectUris, isPublic, isTrusted }: Registration, isDevelopment: boolean) {
   if ((isPublic || isTrusted) && redirectUris.length === 0)
     throw invalidRequest(

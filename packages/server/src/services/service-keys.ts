@@ -46,7 +46,11 @@ export type ShowKey = (created: CreatedService) => Promise<void>;
 
 const shownByCaller: ShowKey = async () => undefined;
 
-/** `show` gets the only copy of the secret, uncommitted. @throws {AuthError} `invalid_request`, `conflict` */
+/**
+ * Registers a service with what it declares and may do. `show` is called before the
+ * commit, with the only copy of its secret.
+ * @throws {AuthError} `invalid_request`; `conflict` if one of the names belongs to another service
+ */
 export async function createService(
   ctx: Context,
   name: string,
@@ -140,7 +144,10 @@ async function requireService(on: Executor, id: string): Promise<void> {
   if (!service) throw noSuchService(id);
 }
 
-/** False if it is unknown or already revoked. `revokeService` of the sessions ends what it began. */
+/**
+ * Revokes a service and withdraws what it declared; false when there is no such service, or it is already
+ * revoked. `revokeService` of the sessions also ends what the service began.
+ */
 export async function endService(ctx: Context, tx: Executor, id: string): Promise<boolean> {
   const [revoked] = await store.revokeServiceKey(tx, { id, now: ctx.clock() });
   if (revoked) await declareNames(ctx, tx, id, { resource: null, scopes: [] });

@@ -101,7 +101,11 @@ function reasonOf(sessionId: string, { sessionId: by, serviceId }: Revoker): Rec
   return by === sessionId ? { reason: 'logout' } : { reason: 'other_session', by };
 }
 
-/** Ends a session after a theft; of parallel calls, one does so. Resolves once that is committed. */
+/**
+ * Ends a session whose refresh token or authorization code was stolen and notifies the owner. If
+ * stolen tokens are presented in parallel, only one call does so. Resolves once this is committed, so
+ * that the refusal never precedes it.
+ */
 export const endStolenSession = (
   ctx: Context,
   { userId, sessionId, client }: { userId: string; sessionId: string; client: ClientInfo },
@@ -147,7 +151,11 @@ export async function recordEnds(
   await announceEnds(ctx, tx, userId, rows);
 }
 
-/** Records once an hour for each sign-in or key, depth, service and scope: programs make thousands. */
+/**
+ * Records that a run was made, or that it ended by itself and not with an ancestor. Programs make thousands of
+ * runs, and runs within each, so this is recorded at most once an hour for each sign-in or key, depth below it,
+ * service and scope.
+ */
 export async function recordRun(
   ctx: Context,
   tx: Executor,

@@ -29,9 +29,10 @@ interface PresentedToken {
 }
 
 /**
- * A retry presents the token spent last in the same request, as its idempotency key or, in a form, its sender
- * shows. A race presents it within the leeway, if there is one, or any token in a request that arrived
- * (`now`) before the last rotation.
+ * Classifies the reuse of a refresh token. A retry presents the token spent last in the same request, as its
+ * idempotency key shows or, for a form without one, its sender. A race presents the token spent last within
+ * the leeway, or any token in a request that arrived (`now`) before the last rotation. With `leewaySeconds` 0
+ * there are no races: every spent token but a retry counts as stolen.
  * @see RFC 9700 section 4.14.2
  */
 export function classifyReuse(
@@ -101,8 +102,9 @@ type RefreshResult = { tokens: TokenSet; detail: 'rotated' | 'retry' };
 const refused = invalidGrant('The refresh token is unknown, expired, revoked or already used.');
 
 /**
- * Spends a refresh token for its one successor. The same request gets the same one again. A stolen refresh
- * token revokes only its own session. That of a run requires the key of its service.
+ * Spends a refresh token for its one successor. The same token with the same idempotency key gets the same
+ * successor again, and so does a form without a key from the same sender within the leeway. A stolen refresh
+ * token revokes only its own session. The refresh token of a run requires the key of its service.
  * @throws {AuthError} `invalid_grant`, `invalid_scope`, `invalid_target`, `account_disabled`, `rate_limited`;
  * for a run also `invalid_client`, `unauthorized_client`
  */

@@ -63,7 +63,11 @@ export interface StartedSession {
   readonly rotation: Rotation;
 }
 
-/** @throws {AuthError} `account_disabled`; `invalid_grant` if it is gone or all sessions were revoked */
+/**
+ * Starts a session of a locked account. Every sign-in, by whatever method, starts its session here.
+ * @throws {AuthError} `account_disabled`; `invalid_grant` if the account is
+ * gone or all its sessions were revoked
+ */
 export async function startSession(ctx: Context, tx: Executor, session: NewSession): Promise<StartedSession> {
   const { userId, client } = session;
   const previous = await findPreviousSession(ctx, tx, session);

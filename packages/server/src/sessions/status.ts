@@ -129,7 +129,10 @@ export const isActiveSession = (id: Expression<string>, now: Expression<number>,
 export const isUnrevokedSession = (id: Expression<string>): Expression<SqlBool> =>
   sql<SqlBool>`exists (select 1 from sessions where sessions.id = ${id} and ${isUnrevoked()})`;
 
-/** The idle timeout has not passed. Ending a run ends it, but ending an ancestor does not. */
+/**
+ * The idle timeout of a run has not passed. Ending a run also ends its idle timeout, but ending an ancestor
+ * of the run does not. For counts and updates of many runs at once.
+ */
 export const isRunOpen = (now: Expression<number>): Expression<SqlBool> =>
   sql<SqlBool>`sessions.idle_expires_at > ${now}`;
 

@@ -41,7 +41,11 @@ const given = [
 ] as const;
 const givenTimes = ['last_used_at', 'idle_expires_at', 'expires_at', 'authenticated_at'] as const;
 
-/** Locks the account; no row if it is disabled, or not in the epoch or with the address that is given. */
+/**
+ * Locks the account and starts a session if the account is enabled; returns no row
+ * otherwise. A `session_epoch` also requires that the account is still in that epoch, an
+ * `email_key` that it still has that address.
+ */
 export const insertSession = statement<
   Pick<Tables['sessions'], 'user_id' | (typeof given)[number] | (typeof givenTimes)[number]> & {
     session_epoch: number | null;
@@ -189,7 +193,10 @@ export const findSessionStatus = statement<{ id: string }>()((db, p, dialect) =>
     .where('id', '=', p.id),
 );
 
-/** Every request of a user runs this statement: the join costs as much as reading the epoch alone. */
+/**
+ * A session with its account, whatever its status. Every request of a user runs this statement: the join
+ * costs as much as reading the epoch of the account alone.
+ */
 export const findCaller = lookup((db, p, dialect) =>
   db
     .selectFrom('sessions')
@@ -259,7 +266,10 @@ export const countUnchangedSince = statement<{ now: number; then: number }>()((d
     .groupBy('kind'),
 );
 
-/** One caller gets a row. A distrusted session is no known place for new sign-ins. */
+/**
+ * Ends one active session of the user; returns a row to exactly one caller. A distrusted session is no longer
+ * one of the known places that a new sign-in is compared with.
+ */
 export const endSession = statement<{
   id: string;
   user_id: string;
@@ -334,8 +344,9 @@ export const touchSession = statement<{
 );
 
 /**
- * When a session is no longer needed. That of a browser may still be disowned with a device that it approved,
- * or with an older session. The index has the same expression.
+ * When a session is no longer needed. A browser session is kept until its absolute lifetime
+ * ends: it may still be disowned with a device that it approved, or with an older session.
+ * The index has the same expression.
  */
 const neededUntil = sql<number>`case when kind = 'browser' then expires_at else idle_expires_at end`;
 
@@ -387,7 +398,10 @@ export const listAccountsOfService = statement<{ service_id: string; now: number
       .distinct(),
 );
 
-/** Ends some of what `isOpenOfService` names, in locked accounts. Returns what it ended. */
+/**
+ * Ends, in locked accounts, some open sessions of a revoked service as an application and open runs that it acts
+ * in. Returns what it ended.
+ */
 export const endSessionsOfService = statement<{
   service_id: string;
   user_ids: string;

@@ -16,8 +16,9 @@ export const sessionIdOf = (secret: Uint8Array, prefix: 'ses_' | 'key_' = 'ses_'
 export const isKeyId = (id: string): boolean => /^key_[\w-]{22}$/.test(id);
 
 /**
- * What the current tokens of a session are derived from. `token_ttl_seconds` is null where a setting says it.
- * `scope` is null for everything, unless the client asked for `*` by name.
+ * The columns of a session that its current tokens are derived from. `token_ttl_seconds` is null for
+ * sign-ins, where a setting says it. `scope` is null for everything; only the first tokens of a client
+ * that asked for `*` by name have that.
  */
 export type Rotation = Readonly<Pick<Tables['sessions'], (typeof rotationColumns)[number]>>;
 

@@ -23,7 +23,11 @@ export async function revokeSession(ctx: Context, revoker: Revoker, sessionId: s
   if (!isRevoked) throw resourceNotFound();
 }
 
-/** Revokes any token or code, and the session that came of it. @see RFC 7009 section 2.1 */
+/**
+ * Revokes a refresh token, access token, key, device code or authorization code, and the session that
+ * came of it; ignores any other string.
+ * @see RFC 7009 section 2.1
+ */
 export async function revokeToken(ctx: Context, heldPolls: HeldPolls, token: string, client: ClientInfo) {
   await endByToken(ctx, token, client);
   const started = await cancelDeviceAuthorization(ctx, heldPolls, token, client);

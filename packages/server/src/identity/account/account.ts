@@ -31,7 +31,11 @@ export async function getProfile(on: Executor, userId: string): Promise<TaggedPr
   return tagged(row);
 }
 
-/** Lock it before any of its other rows. @throws {AuthError} `invalid_token` if the account is gone */
+/**
+ * Locks an account until the transaction ends, so that every other change to it waits. Lock the account
+ * before any of its other rows (`accounts/locks.ts`).
+ * @throws {AuthError} `invalid_token` if the account is gone
+ */
 export async function lockAccount(tx: Executor, userId: string) {
   const [account] = await lockAccountRow(tx, { id: userId });
   if (!account) throw accountGone();
@@ -122,7 +126,11 @@ export async function replaceEmail(ctx: Context, tx: Executor, userId: string, e
   return row && profileOf(row);
 }
 
-/** Ends all sessions and approved devices; false without the account. Call `announceEndOfAll` last. */
+/**
+ * Starts a new session epoch, which ends every session of an account and every device
+ * authorization that is approved but not redeemed. Returns false if the account is gone. Call
+ * `announceEndOfAll` at the end of the transaction.
+ */
 export async function endAllSessions(tx: Executor, userId: string): Promise<boolean> {
   return (await store.endAllSessions(tx, { id: userId })).length > 0;
 }
@@ -167,8 +175,8 @@ export interface BrowserSession extends StartedSession {
 }
 
 /**
- * Starts a browser session of a locked account, and reads that for an answer with a cookie: a later read
- * could fail, and lose it.
+ * Starts a browser session of a locked account, and reads the account that is answered with a cookie: a read after the commit could
+ * fail, and would then lose the cookie of a sign-in that cannot be repeated.
  * @throws {AuthError} like `startSession`
  */
 export async function startBrowserSession(
@@ -235,7 +243,11 @@ export const findAccountOf = async (on: Executor, email: string) =>
 export const setDisabled = async (ctx: Context, email: string, disabled: boolean): Promise<boolean> =>
   changeDisabled(ctx, await findAccountByEmail(ctx, email), disabled, 'operator');
 
-/** For `operator` or a service (its id); false if nothing changes. Enabling brings no session back. */
+/**
+ * Disables or enables an account, for `operator` or a service (its id). Disabling ends all
+ * sessions of the account; enabling does not bring them back. Returns whether anything changed;
+ * nothing does if the account is gone.
+ */
 export const changeDisabled = (ctx: Context, userId: string, disabled: boolean, by: string) =>
   ctx.db.transaction(async (tx) => {
     const [changed] = disabled

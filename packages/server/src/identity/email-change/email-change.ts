@@ -118,7 +118,8 @@ export async function previewEmailChange(ctx: Context, { caller, client }: Reque
 
 /**
  * Spends a link: changes the address and sends a notice to the old one. A typo may have sent the link to a
- * stranger, so it takes a session or the current address of the account.
+ * stranger, so it works only with a session of the account or with the account's current address. With
+ * either, `conflict` may reveal that another account has the new address.
  * @throws {AuthError} `invalid_grant`, `account_disabled`; `conflict` if another account has the address;
  * `invalid_token` if the session ends meanwhile; `rate_limited`
  */
@@ -266,9 +267,10 @@ interface Link {
 
 /**
  * The address that the link of a notice restores: the one that the account had when the reported session
- * began, if the link was sent there and the account has left it within 7 days. Of several addresses within 30
- * days only the first is restored: to hold one briefly is not enough to take an account back. Letter case
- * makes another address, but not another mailbox.
+ * began, if the link was sent there and the account has left it within 7 days. Undefined if the account
+ * keeps its address. Of several addresses within 30 days only the first is restored, so holding an address
+ * briefly is not enough to take an account back. Letter case makes another address, but not another
+ * mailbox. `changes` are in their order.
  */
 export function addressToRestore(changes: readonly ConfirmedChange[], link: Link): string | undefined {
   const { sentTo, since, current, now } = link;

@@ -1,6 +1,10 @@
 import { statement } from '../../platform/database/statement.ts';
 
-/** The account of a sign-in, if it has the address and the session was neither stolen nor disowned. */
+/**
+ * The account of a sign-in, if it still has the address and the session was neither stolen nor
+ * disowned. A session that has been deleted was neither: stolen and disowned ones are kept until the
+ * cookies that name them have expired.
+ */
 export const findKnownAccount = statement<{ id: string; email_key: string; session_id: string }>()((db, p) =>
   db
     .selectFrom('users')

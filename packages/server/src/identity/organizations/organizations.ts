@@ -74,7 +74,11 @@ type OrganizationRow = NonNullable<Awaited<ReturnType<typeof insertOrganization>
 const recordOf = (row: OrganizationRow): OrganizationRecord =>
   shown(row, ['id', 'slug', 'name', 'created_at']);
 
-/** @throws {AuthError} `conflict` for a personal one; `precondition_failed`; `invalid_request` */
+/**
+ * Creates an organization without members, or renames it if it exists, as far as that is permitted.
+ * @throws {AuthError} `conflict` for a personal organization; `precondition_failed` if the required operation
+ * is not permitted; `invalid_request` for an invalid name or slug
+ */
 export async function putOrganization(
   ctx: Context,
   slug: string,

@@ -33,7 +33,10 @@ export function keyFilePath(config: Config): string {
   return `${sqliteFileOf(config)!.replace(/\.db$/, '')}.keys`;
 }
 
-/** As before the first start on SQLite. @throws {ConfigError} for wrong retired keys, before files are made */
+/**
+ * Whether there are no keys yet, as before the first start on SQLite. With PostgreSQL they must be set.
+ * @throws {ConfigError} when retired keys are not valid, which must leave no new files behind
+ */
 export function lacksKeys(config: Config, env: Environment): boolean {
   if (hasConfiguredKeys(env) || sqliteFileOf(config) === undefined) return false;
   if (withKeyFile(keyFilePath(config), exists)) return false;

@@ -92,7 +92,10 @@ function parseKeys(list: string): ServerKey[] {
   return keys;
 }
 
-/** Keys of 32 bytes, newest first. @throws {Error} with the position of a wrong key, never the key */
+/**
+ * Parses a comma-separated list of 32-byte keys in base64url, newest first.
+ * @throws {Error} whose message gives the position of the invalid key, never the key itself
+ */
 export function parseKeyRing(list: string): KeyRing {
   const keys = parseKeys(list);
   const [signing] = keys;

@@ -5,7 +5,10 @@ import { canWorkWith, newerStore } from './migrate.ts';
 import { openPostgres } from './postgres.ts';
 import { openSqlite, sqlitePathOf } from './sqlite.ts';
 
-/** Creates a SQLite file, and updates the schema. @throws {Error} if unreachable or of a newer release */
+/**
+ * Opens the database of a URL and brings its schema up to date. Creates a SQLite file that does not exist.
+ * @throws {Error} when the database is unreachable, or this program cannot use the schema of a newer release
+ */
 export function openDatabase(url: string, options: DatabaseOptions): Promise<Database> {
   const path = sqlitePathOf(url);
   return path === undefined ? openPostgres(url, options) : openSqlite(path, options);

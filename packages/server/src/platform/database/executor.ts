@@ -11,7 +11,10 @@ export interface Executor {
   /** Statements of one turn of the event loop go out together where they can (see `gathered`). */
   readonly gathers?: boolean;
   run<Row>(text: string, values: readonly Value[]): Promise<Row[]>;
-  /** Resolves before the database has run it, to save a round trip. If it fails, so does the transaction. */
+  /**
+   * Runs a statement without rows in a transaction. Resolves before the database has run it, so that it costs
+   * no round trip of its own. If the statement fails, the transaction fails.
+   */
   write?(text: string, values: readonly Value[]): Promise<never[]>;
 }
 
@@ -32,7 +35,10 @@ export const confined =
     }
   };
 
-/** Conflicts are retried first. An unreachable, full or busy database throws `temporarily_unavailable`. */
+/**
+ * The database. Conflicts that it reports as retryable are retried first. Failures that are not defects
+ * (unreachable, full, too busy) throw `temporarily_unavailable`.
+ */
 export interface Database {
   readonly dialect: Dialect;
   /** Sees committed state only. */
@@ -49,8 +55,9 @@ export interface Database {
 }
 
 /**
- * Messages between the processes that serve one database, so that work that waits learns of a change on
- * another node. Messages can be lost (a crash, a pooler without LISTEN): look at the database, too.
+ * Messages between the processes that serve one database, so that work on one node that waits for a change
+ * learns of it from another node. A message can be lost (a crash, a broken connection, a pooler without
+ * LISTEN), so a listener must also check the database from time to time.
  */
 export interface Notifications {
   /** Wakes the listeners of a channel on every node. Call it after committing what they read. Never fails. */

@@ -13,7 +13,11 @@ import { executorOn as sqliteExecutor, sqlitePathOf, whenFree } from './sqlite.t
 const noStore = (): Error =>
   new Error('there is no store yet; run `latchkey-server migrate` or start the service to create it');
 
-/** Reads again while a SQLite file is busy. @throws {Error} when the database is unreachable or missing */
+/**
+ * Lets `work` read a database without changing it. On SQLite, `work` starts over while another process keeps
+ * the file busy.
+ * @throws {Error} when the database is unreachable or missing
+ */
 export async function withReader<T>(url: string, work: (read: Executor) => Promise<T>): Promise<T> {
   const path = sqlitePathOf(url);
   if (path === undefined)

@@ -11,7 +11,11 @@ export interface Position {
   readonly id: string;
 }
 
-/** Its id has the prefix of all in the list. @throws {AuthError} `invalid_request` for any other cursor */
+/**
+ * The position that a cursor encodes, or `start` without a cursor. The id of `start` is the prefix of all ids
+ * in the list.
+ * @throws {AuthError} `invalid_request` for a cursor that this service did not issue for such a list
+ */
 export function parseCursor(cursor: string | undefined, start: Position): Position {
   if (cursor === undefined) return start;
   const match = /^(\d{1,15}):([\w-]{1,64})$/.exec(Buffer.from(cursor, 'base64url').toString('utf8'));

@@ -53,7 +53,10 @@ const isConnectionLost = (error: unknown): boolean =>
     ? error.severity === 'FATAL' || error.severity === 'PANIC'
     : /^(CONNECTION_|ECONN|EPIPE)/.test(codeOf(error));
 
-/** A column was added since the statement was prepared. Only within a transaction does the error remain. */
+/**
+ * A statement was prepared before a node of the next release added a column to its table. The driver then prepares it anew, but
+ * within a transaction PostgreSQL runs nothing more.
+ */
 const isOutdated = (error: unknown): boolean =>
   error instanceof postgres.PostgresError && error.routine === 'RevalidateCachedQuery';
 
@@ -77,8 +80,9 @@ async function withTimeout<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
 }
 
 /**
- * Retries an attempt that ends in a conflict, in time; a unique violation in the last attempt is a defect.
- * Each connection may have outdated statements, so only the time limits attempts that end with one.
+ * Retries an attempt that ends in a conflict. When the time is up, a conflict is `temporarily_unavailable`. A unique
+ * violation in the last attempt is a defect and is thrown unchanged. Each connection may have outdated statements, so only the
+ * time limits attempts that end with one.
  */
 async function withRetries<T>(
   { pool, timeoutMs, timers }: { pool: PrimaryPool; timeoutMs: number; timers: Timers },

@@ -6,7 +6,10 @@ export class Raced extends Error {}
 
 const maxRaces = 20;
 
-/** After `Raced` the next starts. @throws {AuthError} `temporarily_unavailable`, caused by `kept` */
+/**
+ * Runs transactions until one returns `done`. After one that throws `Raced`, the next starts over.
+ * @throws {AuthError} `temporarily_unavailable`, with `kept` as its cause, if that never ends
+ */
 export async function untilDone(
   db: Database,
   kept: string,

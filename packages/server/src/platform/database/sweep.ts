@@ -22,9 +22,10 @@ export type Sweep = (on: Executor, now: number, limit: number) => Promise<unknow
 
 /**
  * A statement that deletes at most `limit` rows of a table that satisfy a condition, and returns their keys.
- * On PostgreSQL it skips locked rows, so it waits for no request and no other node.
- * @example const sweepLinks = sweepStatement()('magic_links', 'id', (e, p) => e('expires_at', '<',
- * p.before));
+ * On PostgreSQL it skips rows that another transaction has locked, so it waits for no request and no other
+ * node, and it checks the condition again on the newest version of each row that it locks.
+ *
+ * @example const sweepLinks = sweepStatement()('magic_links', 'id', (e, p) => e('expires_at', '<', p.before));
  */
 export const sweepStatement =
   <P extends Record<string, Value> = { before: number }>() =>
@@ -63,8 +64,9 @@ interface Sweeping {
 export type Sweeps = Readonly<Record<string, Sweep>>;
 
 /**
- * Deletes rows that are no longer needed, a batch of each table in turn, with rests in between, so that
- * requests are not delayed. Skips tables whose sweep fails. Returns how many went, and what failed.
+ * Deletes rows that are no longer needed, a batch of each table in turn, and rests after each full batch so
+ * that requests are not delayed. A table whose sweep fails is skipped until the next time. An abort takes
+ * effect after the current batch. Returns the number of deleted rows and the names of failed sweeps.
  */
 export async function sweepOnce({ db, clock, timers }: Sweeping, sweeps: Sweeps, signal?: AbortSignal) {
   const now = clock();

@@ -56,7 +56,10 @@ export interface CallHeaders {
   readonly accept: string | null;
   /** It is checked only where the request needs one. */
   readonly serviceKey: SentServiceKey | undefined;
-  /** May replace a token in the body. @throws {AuthError} `origin_not_allowed` for a cookie from elsewhere */
+  /**
+   * The user's credential in the headers, where it may take the place of a token in the body.
+   * @throws {AuthError} `origin_not_allowed` for a cookie from a page of another origin
+   */
   readonly presentedCredential: () => PresentedCredential | undefined;
   /** @throws {AuthError} `precondition_failed` if the request is bound to another user */
   readonly requireExpectedUser: (userId: string) => void;

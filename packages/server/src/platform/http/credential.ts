@@ -11,7 +11,11 @@ export interface PresentedCredential {
   readonly value: string;
 }
 
-/** A bearer token precedes the cookie (RFC 6750). @throws {AuthError} `origin_not_allowed` for a cookie */
+/**
+ * The user's credential in a request. A bearer token takes precedence over the session cookie.
+ * @throws {AuthError} `origin_not_allowed` for a cookie from a page of another origin
+ * @see RFC 6750 section 2.1
+ */
 export function readPresentedCredential(config: Config, headers: Headers): PresentedCredential | undefined {
   const bearer = /^bearer(?: +(.*))?$/i.exec(headers.get('Authorization') ?? '');
   if (bearer) return { type: 'bearer', value: bearer[1]?.trim() ?? '' };

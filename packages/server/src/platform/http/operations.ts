@@ -207,7 +207,7 @@ function successResponses(endpoint: Endpoint): Operation['responses'] {
 const preferenceHeadersOf = ({ headers }: Endpoint): readonly Header[] =>
   headers && 'Prefer' in headers ? [preferenceApplied] : [];
 
-/** One scope or right suffices, so each is an alternative. */
+/** One scope or right suffices, so each is an alternative. The session of a browser has all scopes. */
 function securityOf(endpoint: Endpoint): readonly SecurityRequirement[] {
   const { access, scopes = [everything], rights, takesServiceKey, takesCredential } = endpoint;
   if (access === 'service') return rights?.map((right) => ({ serviceKey: [right] })) ?? [{ serviceKey: [] }];

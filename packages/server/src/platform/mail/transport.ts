@@ -18,7 +18,10 @@ export interface Transport {
   close(): void;
 }
 
-/** Links leave this machine only over TLS: any mail server elsewhere must offer STARTTLS. */
+/**
+ * Sign-in links leave this machine only over TLS: `smtp://` requires STARTTLS, and a mail server without it
+ * is refused unless it runs on this machine.
+ */
 const connectionOptions = (smtpUrl: string) => ({
   url: smtpUrl,
   requireTLS: !isLoopbackHost(new URL(smtpUrl).hostname),

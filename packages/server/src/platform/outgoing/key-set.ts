@@ -35,7 +35,10 @@ interface KeySource {
   readonly known?: FetchedKeys | undefined;
 }
 
-/** `unavailable` if no keys are known. @param admit is called before a fetch, and throws to prevent it */
+/**
+ * Verifies signatures with keys that are fetched. The result is `unavailable` if no keys are known.
+ * @param admit is called before something is fetched, and throws to prevent it
+ */
 export type VerifySignature = (
   assertion: string,
   admit?: () => Promise<void>,

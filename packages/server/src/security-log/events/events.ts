@@ -133,7 +133,11 @@ async function findEarlierChange(
   );
 }
 
-/** Records once an hour for each type and `subject`. A repetition costs one query, and no `cause`. */
+/**
+ * Records an event at most once an hour for each type and `subject` (a session, a rate limit) of the account. A
+ * repetition costs one query and writes nothing. `cause` runs in the same transaction, so exactly as often as the event
+ * is recorded.
+ */
 export async function recordOncePerHour(
   ctx: Context,
   event: NewEvent,
@@ -152,7 +156,8 @@ export async function recordOncePerHour(
 }
 
 /**
- * The same in the transaction of a cause that happens every time. Locks the log only if there is something to record.
+ * Records an event at most once an hour for each type and `subject`, in the transaction of its cause, which happens every
+ * time. Locks the log only if there is something to record.
  * @throws {AuthError} `invalid_token` when the account is gone
  */
 export async function recordOncePerHourIn(ctx: Context, tx: Executor, event: NewEvent, subject: string) {

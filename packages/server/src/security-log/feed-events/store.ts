@@ -60,7 +60,10 @@ export const findLastDrawn = statement()((db) =>
 /** The lowest number that a writer of this database holds; null if there is none. For PostgreSQL. */
 export const lowestWriter = lowestWriterOf('feed_events');
 
-/** The newest event up to a position, and when the oldest after it was written. Call it last. */
+/**
+ * The newest committed event up to a position, and when the oldest committed event after it was written. Both
+ * are read in the snapshot of this statement, so call it last.
+ */
 export const findExtent = statement<{ up_to: number }>()((db, p) =>
   db.selectNoFrom((e) => [
     e

@@ -86,7 +86,10 @@ const isMeantFor = ({ resource }: CallingService, { session }: RunSubject): bool
   session.resource !== null &&
   isSameResource(session.resource, resource);
 
-/** A token that is bound to a resource is for its service only. @throws {AuthError} `invalid_request` */
+/**
+ * Requires that a service which exchanges a token bound to a resource is the service with that resource.
+ * @throws {AuthError} `invalid_request`
+ */
 function requireExchangeable({ session }: RunSubject, service: CallingService | undefined): void {
   if (!service || session.resource === null || isSameResource(session.resource, service.resource)) return;
   throw new AuthError('invalid_request', 'subject_token: is for another service', {

@@ -21,7 +21,10 @@ export const findCode = statement<{ id: string }>()((db, p) =>
   db.selectFrom('authorization_codes').selectAll().where('id', '=', p.id),
 );
 
-/** One request gets a row, which says how the user had signed in. The account must be locked. */
+/**
+ * Redeems an unspent, unexpired code whose approving session is active. Of concurrent requests, exactly one
+ * gets a row, which says how the user had signed in. The account must be locked.
+ */
 export const redeem = statement<{ id: string; user_id: string; now: number; request_hash: string | null }>()(
   (db, p, dialect) =>
     db

@@ -34,7 +34,12 @@ const maxUserCodeAttempts = 5;
 const userCodeHashes = (ctx: Context, code: string): string[] =>
   ctx.keys.all.map((key) => key.mac('user code', Buffer.from(code)).toString('base64url'));
 
-/** @see RFC 8628 section 3.1 @throws {AuthError} `invalid_scope`, `invalid_target`, `unauthorized_client` */
+/**
+ * Issues a device code and a user code for a client that wants to sign in.
+ * @throws {AuthError} `invalid_scope`, `invalid_target`;
+ * `unauthorized_client` if device sign-ins are turned off
+ * @see RFC 8628 section 3.1
+ */
 export async function startDeviceAuthorization(
   ctx: Context,
   request: DeviceAuthorizationRequest,

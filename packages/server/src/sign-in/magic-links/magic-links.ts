@@ -137,8 +137,9 @@ export async function signInWithLink(
 }
 
 /**
- * Signs a user in with the code of a mail, in the client that requested it. Every attempt is counted before
- * its code is compared, but for the user code of a device. A refused code is recorded for its account.
+ * Signs a user in with the code of a mail, in the client that requested it. Every attempt is counted before its code is
+ * compared, so that parallel guesses cannot exceed the maximum. The user code of a device, typed by mistake, is none. A refused
+ * code of an existing account is recorded in its log.
  * @throws {AuthError} `invalid_grant`, `account_disabled`, `signup_disabled`, `rate_limited`
  */
 export async function signInWithCode(ctx: Context, request: string, typed: string, origin: SignInOrigin) {

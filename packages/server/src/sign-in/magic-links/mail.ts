@@ -19,7 +19,10 @@ export const emailCodeOf = (key: ServerKey, linkId: string): string =>
 /** Who requested a mail, when, and until when its link works. */
 type MailRequest = Pick<Tables['magic_links'], 'created_at' | 'expires_at' | 'ip_address' | 'user_agent'>;
 
-/** Only known browsers are named, in our words: anyone can have a mail sent to any address. */
+/**
+ * The program is named only if it is a known browser, and in our words: anyone can have a mail sent to any address, and
+ * must not get to write in it.
+ */
 const factsOf = (
   { texts: { signIn }, when }: Writer,
   { created_at, ip_address, user_agent }: MailRequest,

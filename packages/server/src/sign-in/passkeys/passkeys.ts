@@ -77,7 +77,10 @@ function mergeRenames(earlier: EventDetail, later: EventDetail): EventDetail {
   return ids.size === 1 ? later : { passkey_ids: [...ids].join(' ') };
 }
 
-/** Mails the owner. @throws {AuthError} `not_found`, including for another user's passkey */
+/**
+ * Removes a passkey of the caller for good, and mails the owner a security notice.
+ * @throws {AuthError} `not_found`, including for another user's passkey
+ */
 export async function removePasskey(ctx: Context, by: Requester, id: string): Promise<void> {
   await ctx.db.transaction(async (tx) => {
     await lockAccountAs(ctx, tx, by.caller);

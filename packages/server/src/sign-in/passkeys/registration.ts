@@ -19,7 +19,11 @@ import { announcePasskey, descriptorOf, passkeyOf, storePasskey, tellOwner } fro
 import * as store from './store.ts';
 import { parseClientData, verifyClientData, verifyRegistration } from './verification.ts';
 
-/** A passkey too many is refused later. @see WebAuthn Level 3 section 5.4 */
+/**
+ * Options for creating a passkey in this session. An account that has the maximum number of passkeys is refused only
+ * when it registers another one, not here.
+ * @see WebAuthn Level 3 section 5.4
+ */
 export async function startRegistration(ctx: Context, caller: Caller): Promise<CreationOptions> {
   const [account] = await store.findAccount(ctx.db.read, { user_id: caller.userId });
   if (!account) throw invalidCredential('gone');
@@ -40,7 +44,11 @@ export async function startRegistration(ctx: Context, caller: Caller): Promise<C
   };
 }
 
-/** @throws {AuthError} `invalid_grant`, `conflict` @see WebAuthn Level 3 section 7.1 */
+/**
+ * Verifies a new passkey and adds it to the account.
+ * @throws {AuthError} `invalid_grant`; `conflict` when it is already registered or the account has too many
+ * @see WebAuthn Level 3 section 7.1
+ */
 export async function registerPasskey(ctx: Context, by: Requester, registration: RegistrationResponse) {
   const { caller } = by;
   const clientData = parseClientData(registration.response.clientDataJSON);

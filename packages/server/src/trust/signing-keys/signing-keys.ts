@@ -77,7 +77,10 @@ interface LoadedKeys {
 
 export type SigningKeys = ReturnType<typeof openSigningKeys>;
 
-/** The keys that sign for other systems. The first ones are created at their first use. */
+/**
+ * The keys that sign introspection responses, events of the feed and identity tokens. The first
+ * ones are created at their first use.
+ */
 export function openSigningKeys(ctx: Context) {
   let loaded: Promise<LoadedKeys> | undefined;
   let readAt = Number.NEGATIVE_INFINITY;
