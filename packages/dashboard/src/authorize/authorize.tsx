@@ -175,7 +175,6 @@ function Refused({ refusal }: { refusal: Refusal }) {
   return (
     <Outcome tone="caution" icon={cautionIcon} heading={texts.authorize.refused}>
       <p>{fillParts(text, { host: <Program client={source.client} /> })}</p>
-      {isForAnother ? <SignedInAs here={here} /> : null}
       <ReviewedButton
         id="go-back"
         class="primary wide-button"
@@ -183,6 +182,7 @@ function Refused({ refusal }: { refusal: Refusal }) {
       >
         {host === null ? texts.authorize.goBackToProgram : fill(texts.authorize.goBack, { host })}
       </ReviewedButton>
+      {isForAnother ? <SignedInAs here={here} /> : null}
       <Reason message={message} />
       <HomeLink />
     </Outcome>
