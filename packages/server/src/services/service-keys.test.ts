@@ -4,6 +4,7 @@ import { onBothDatabases, type TestApp } from '#support/app.ts';
 import { basic, changeService, declareService, type TestService } from '#support/services.ts';
 import { shared } from '#support/shared.ts';
 import { until } from '#support/until.ts';
+import { readServiceKey } from '../platform/http/credential.ts';
 import { revokeService } from '../sessions/ending.ts';
 import { listServices, retireServiceKey, rotateServiceKey } from './service-keys.ts';
 
@@ -30,6 +31,7 @@ onBothDatabases('service keys', (open) => {
     const wrong = [`${key}x`, key.replace('_', ' _'), key.replace(':', ''), `${unknownId}:${access_token}`];
     for (const header of [
       ...[undefined, '', 'Basic', 'Basic ====', 'Basic Zm9v', `Bearer ${access_token}`, `Bearer ${key}`],
+      ...[`Digest ${basic(key)}`, `Bearer x, ${basic(key)}`],
       ...['a:b', '%', `${access_token}:`, ...wrong].map(basic),
     ]) {
       const answer = await ask(header);
@@ -37,6 +39,8 @@ onBothDatabases('service keys', (open) => {
       expect(answer.headers.get('WWW-Authenticate')).toStartWith('Basic realm=');
     }
     expect(app.statements.slice(before)).toEqual([]);
+    const second = new Headers({ Authorization: `Bearer x, ${basic(key)}` });
+    expect(readServiceKey(second)).toEqual({ id: '', secret: '' });
   });
 
   test('a key is good with white space around id and secret, form-encoded, and under any case of its scheme', async () => {
