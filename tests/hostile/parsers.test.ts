@@ -2,7 +2,6 @@
 
 import { expect, test } from 'bun:test';
 import fc from '#support/fc.ts';
-import { prefers, prefersHtml } from '../../packages/server/src/platform/values/accept.ts';
 import { ifMatchHolds, ifNoneMatchIncludes } from '../../packages/server/src/platform/values/entity-tag.ts';
 import { duplicateMember } from '../../packages/server/src/platform/values/json.ts';
 import { parseRedirectUri } from '../../packages/server/src/platform/values/redirect-uri.ts';
@@ -41,7 +40,7 @@ test('a duplicate member is found however its name is escaped, and no other obje
   });
 });
 
-test('entity tags and media ranges are compared without failing on any header', () => {
+test('entity tags are compared without failing on any header', () => {
   const tag = fc.stringMatching(/^"[\w-]{1,20}"$/);
   check(fc.tuple(anyText, tag), ([text, own]) => {
     const others = text.replaceAll('"', '').replaceAll('*', '');
@@ -52,9 +51,6 @@ test('entity tags and media ranges are compared without failing on any header', 
     for (const similar of [`${others}W/${own}`, own.slice(1, -1)])
       expect(ifMatchHolds(similar, own)).toBe(false);
     expect(ifNoneMatchIncludes(own.slice(1, -1), own)).toBe(false);
-    for (const decide of [prefersHtml, (accept: string) => prefers(accept, 'text/html')])
-      expect(decide(text)).toBeBoolean();
-    expect(prefersHtml(text.replaceAll('*', ''))).toBe(false);
   });
 });
 

@@ -45,7 +45,7 @@ const html = ['text/html', 'TEXT/HTML; Q=0.1', 'text/*', 'text/html, */*', '*/*;
 const notHtml = [
   ...['', '*/*', 'application/json', 'text/plain', 'xtext/html', 'text/html;q=x', 'text/html;q=0, */*'],
   ...['application/json, text/html', 'text/html, application/json', 'application/json, text/plain, */*'],
-  ...['text/html;q=0.5, application/json;q=0.9', 'text/html;q=0.7, */*;q=0.8'],
+  ...['text/html;q=0.5, application/json;q=0.9', 'text/html;q=0.7, */*;q=0.8', '%'],
 ];
 test('HTML goes to who prefers it to JSON', () => {
   expect([...html, ...notHtml].filter(prefersHtml)).toEqual(html);
