@@ -47,6 +47,7 @@ const allowed: Readonly<Record<string, readonly [reason: string, ...Forbidden[]]
   'tests/processes/agent.test.ts': ['stores a login for programs, which live in real time', 'Date.now'],
   'tests/processes/operator-keys.test.ts': ['a service in real time', 'Date.now'],
   'tests/processes/operator.test.ts': ['a service in real time', 'Date.now'],
+  'tests/relying-parties/attacks.long.test.ts': ['gives a library the time of the service', 'Date.now'],
   'tests/soak/': ['a load whose latency is measured', 'Bun.sleep', 'Date.now', 'performance.now'],
 };
 
