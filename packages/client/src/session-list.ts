@@ -5,11 +5,14 @@ import { allPages, pagesOf } from './pages.ts';
 /** Fetches a page of the user's sessions. */
 type FetchSessions = (query: Query<'listSessions'>) => Promise<Answer<'listSessions'>>;
 
+/** A server of the release before lists all kinds, whatever it is asked for. */
+const isRun = ({ kind }: Session): boolean => kind === 'run';
+
 /** All of the user's sessions but the runs, newest first. */
 export async function allLogins(fetchPage: FetchSessions): Promise<Session[]> {
   const logins: Session[] = [];
   const pages = pagesOf<'sessions', Session>((query) => fetchPage({ ...query, kind: 'login' }));
-  for await (const { sessions } of pages) logins.push(...sessions);
+  for await (const { sessions } of pages) logins.push(...sessions.filter((session) => !isRun(session)));
   return logins;
 }
 
@@ -22,5 +25,5 @@ export async function allSessions(fetchPage: FetchSessions) {
     allLogins(fetchPage),
     allPages('sessions', (query) => fetchPage({ ...query, kind: 'run' })),
   ]);
-  return { sessions: [...logins, ...runs.entries], next_cursor: runs.next_cursor };
+  return { sessions: [...logins, ...runs.entries.filter(isRun)], next_cursor: runs.next_cursor };
 }

@@ -184,17 +184,19 @@ test('a token is due when 300 s or a tenth of its lifetime is left, whichever is
 });
 
 /** A login whose service has this time, on a machine with this clock. A refresh brings `lk_at_2`. */
-async function clocks({ isNoted = true } = {}) {
+async function clocks({ isNoted = true, storage = memoryStorage() } = {}) {
   const lifetimeSeconds = fourHours;
   const time = { service: Date.UTC(2026, 0, 1), machine: Date.UTC(2026, 0, 1) };
+  const expires = time.service + lifetimeSeconds * 1000;
   const clock = { now: () => time.machine, sleep: async () => {} };
   const fetch = async (url: string) => {
     const headers = { Date: new Date(time.service).toUTCString() };
     const tokens = { access_token: 'lk_at_2', refresh_token: 'lk_rt_2', expires_in: lifetimeSeconds };
+    if (url.endsWith('/me') && time.service > expires) return refuses('invalid_token', 401, headers);
     return responds(url.endsWith('/refresh') ? tokens : { id: 'usr_1' }, 200, headers);
   };
   const api = createApi({ server: 'https://login.example', fetch });
-  const store = credentialStore(memoryStorage(), api.server);
+  const store = credentialStore(storage, api.server);
   const tokens = { access_token: 'lk_at_1', refresh_token: 'lk_rt_1', expires_in: lifetimeSeconds } as const;
   const user = { id: 'usr_1', email: 'ada@example.com' };
   const logged_in_at = '2026-01-01T00:00:00.000Z';
@@ -317,6 +319,14 @@ test('no refresh is sent if the store cannot be written, one that cannot be stor
   );
   for (const call of [session.call('getProfile'), session.logout()])
     expect(await codeOf(call)).toBe('invalid_token');
+});
+
+test('on a machine whose clock is slow, a store that takes no writes ends no session', async () => {
+  const storage = memoryStorage();
+  const { time, session } = await clocks({ storage });
+  storage.write = () => Promise.reject(new LatchkeyError('store_failed', 'read-only'));
+  time.service += (fourHours + 1) * 1000;
+  expect(await codeOf(session.call('getProfile'))).toBe('store_failed');
 });
 
 test('a login stored at the moment of removal is not removed', async () => {

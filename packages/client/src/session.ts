@@ -114,7 +114,8 @@ export function openSession({ api, store, clock = systemClock, ...callOptions }:
       return (await renewFully(rejectedAccessToken, signal)).access_token;
     } catch (error) {
       const stored = hasCode(error, 'store_failed') ? await requireStoredLogin(store) : undefined;
-      if (!stored || stored.kind === 'key' || freshness(stored, clock.now()) !== 'fresh') throw error;
+      if (stored?.access_token !== rejectedAccessToken || stored.kind === 'key') throw error;
+      if (freshness(stored, api.serverTime() ?? clock.now()) !== 'fresh') throw error;
       // Only the end of its session makes such a token invalid.
       throw new LatchkeyError('invalid_token', `Your session at ${store.server} has ended.`, {
         cause: error,

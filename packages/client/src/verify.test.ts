@@ -189,6 +189,18 @@ test('neither setting the clock back nor a clock that is slow extends cached res
   expect(introspected).toHaveLength(3);
 });
 
+test('an answer without a time leaves the time of the service as an earlier one told it', async () => {
+  let elapsedMs = 0;
+  const { service, ...verifier } = open({ monotonic: () => elapsedMs });
+  service.aheadSeconds = 3600;
+  await verifier.verify('lk_at_a');
+  const told = verifier.now();
+  service.aheadSeconds = 0;
+  elapsedMs = 3_600_000;
+  await verifier.verify('lk_at_b');
+  expect(verifier.now()).toBe(told + elapsedMs);
+});
+
 test('a cache longer than a minute and a service key without a secret are refused', () => {
   expect(() => open({ cacheSeconds: 61 })).toThrow('0-60');
   for (const serviceKey of ['svc_a', undefined as unknown as string])

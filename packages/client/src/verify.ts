@@ -110,6 +110,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
   const api = createApi({ server, timeoutMs, insecureHttp, ...(fetch ? { fetch } : {}) });
   /** What the monotonic clock lacks to the time of the service. Undefined until it said its time. */
   let offset: number | undefined;
+  let toldTime: number | undefined;
   const now = () => (offset === undefined ? clock.now() : monotonic() + offset);
   const kept = keepAnswers({ maxEntries, now, clock, monotonic });
   const feed = options.feed
@@ -137,7 +138,9 @@ export function createVerifier(options: VerifierOptions): Verifier {
       try {
         answer = await introspect(api, authorization, token);
         const time = api.serverTime();
-        if (time !== undefined) offset = time + dateGrainMs - monotonic();
+        // The time of an earlier answer says nothing about now.
+        if (time !== undefined && time !== toldTime) offset = time + dateGrainMs - monotonic();
+        toldTime = time;
         return answer;
       } finally {
         kept.settle(question, key, answer, isTimed() ? cacheSeconds : undefined);
