@@ -22,7 +22,14 @@ function guardOf(members: Partial<ActiveToken> = {}, options: Partial<GuardOptio
     verified.push(accessToken);
     return accessToken === 'lk_at_a' ? token : ({ active: false } as const);
   };
-  const verifier = { verify, issuer, now: () => now * 1000 };
+  const verifier = {
+    verify,
+    issuer,
+    nowMs: now * 1000,
+    now() {
+      return this.nowMs;
+    },
+  };
   return Object.assign(createGuard({ verifier, ...options }), { verified });
 }
 

@@ -74,7 +74,7 @@ export function createGuard(options: GuardOptions): Guard {
     resource,
     acceptUnbound = false,
     onUnavailable = () => {},
-    clock = { now: verifier.now ?? systemClock.now },
+    clock = { now: () => verifier.now?.() ?? systemClock.now() },
     ...requirements
   } = options;
   const metadata = resource === undefined ? undefined : resourceMetadata(resource, () => verifier.issuer());
