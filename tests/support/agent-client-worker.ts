@@ -1,4 +1,4 @@
-// A program in a sandbox: for each line of its input it asks the agent of its environment for a new token, uses it, and answers
+// A program in a sandbox: for each line of its input it asks the agent of its environment twice at once for a new token, uses it, and answers
 // `ok` or the code of the error.
 
 import { createInterface } from 'node:readline';
@@ -12,7 +12,9 @@ const answer = (value: unknown) => process.stdout.write(`${JSON.stringify(value)
 answer('ready');
 for await (const _ of createInterface({ input: process.stdin })) {
   try {
-    token = await session.renew(token);
+    const [shared, other] = await Promise.all([session.renew(token), session.renew(token)]);
+    if (shared !== other) throw new Error('two tokens');
+    token = shared;
     await session.call('getProfile');
     answer('ok');
   } catch (error) {

@@ -10,6 +10,7 @@ import { LatchkeyError, type LatchkeyErrorCode } from './errors.ts';
 import { keepToken } from './kept-token.ts';
 import { readBody } from './loopback-listener.ts';
 import { authorizedCalls, type CallOptions, type Session } from './session.ts';
+import { sharedWork } from './shared-work.ts';
 import type { WantedToken } from './token-exchange.ts';
 import { maxAnswerBytes, parseJson } from './transport.ts';
 
@@ -71,10 +72,13 @@ export function openAgentSession({ address, ...options }: AgentSessionOptions): 
 export function openSessionOfAgent(address: string, open: (server: string) => Session): Session {
   targetOf(address);
   let opened: Session | undefined;
-  const session = async (signal: AbortSignal | null | undefined): Promise<Session> => {
-    opened ??= open((await connectAgent(address, signal ?? undefined)).server);
+  const openOnce = sharedWork(async (_, signal) => {
+    const { server } = await connectAgent(address, signal);
+    opened ??= open(server);
     return opened;
-  };
+  });
+  const session = async (signal: AbortSignal | null | undefined): Promise<Session> =>
+    opened ?? openOnce('session', signal ?? undefined);
   return {
     get server() {
       return opened?.server ?? '';
