@@ -1,3 +1,5 @@
+// Under several keys: trust/introspection/signed.test.ts.
+
 import { expect, test } from 'bun:test';
 import { decrypt, encrypt } from './encryption.ts';
 import { generateKey, parseKeyRing, systemRandom } from './primitives.ts';
@@ -24,13 +26,4 @@ test('decryption fails for another label, place or ring, and for a changed or tr
     expect(decrypt(ring, 'use', 'place', changed.toString('base64url'))).toBeUndefined();
     expect(decrypt(ring, 'use', 'place', bytes.subarray(0, at).toString('base64url'))).toBeUndefined();
   }
-});
-
-test('an older key of the ring still decrypts, and new secrets are encrypted under the newest key', () => {
-  const both = parseKeyRing(`${newer},${older}`);
-  const decrypted = decrypt(both, 'use', 'place', encrypted);
-  expect(decrypted?.secret).toEqual(secret);
-  expect(decrypted?.key).toBe(both.all[1]!);
-  const again = encrypt(both, systemRandom, 'use', 'place', secret);
-  expect(decrypt(parseKeyRing(newer), 'use', 'place', again)?.secret).toEqual(secret);
 });
