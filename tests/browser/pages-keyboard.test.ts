@@ -131,6 +131,10 @@ test('a keyboard user who opens the link of an email change must enter the curre
   await focusGoesTo(owner, 'button "Change email"');
   await signIn(stranger, service.url, another);
   const link = await linkTo(service.url, email, 'Confirm your new address');
+  const beside = await owner.context().newPage();
+  await beside.goto(link);
+  await beside.getByText(`will change from ${former} to ${email}`).waitFor();
+  expect(await beside.getByRole('textbox').count()).toBe(0);
   await stranger.goto(link);
   await press(stranger, "Don't change", 'heading "Nothing was changed"');
   await stranger.goto(link);

@@ -1,5 +1,5 @@
 // The pages behind emailed links, when people reload, go back, click twice, use two tabs or lose the connection. What the
-// page of a sign-in link asks and says: packages/dashboard/src/magic-link/link.test.ts. A stranger opens the link of an email change in
+// page of a sign-in link asks and says: packages/dashboard/src/magic-link/link.test.ts. The link of an email change:
 // pages-keyboard.test.ts.
 
 import { expect, test } from 'bun:test';
@@ -18,7 +18,6 @@ import {
   pressed,
   pressedEarly,
   requestEmail,
-  signedIn,
   signInLink,
   titled,
 } from '#support/people.ts';
@@ -130,19 +129,6 @@ test('a sign-in link keeps its token through a reload, signs in once, says so af
   await page.waitForURL(`${service.url}/account`);
   await page.goBack();
   await page.waitForURL(/\/login/);
-});
-
-test('the owner of an email change confirms it with one click', async () => {
-  const page = await newPage(phone);
-  const [email, wanted] = [newAddress(), newAddress()];
-  const token = await signedIn(page, service.url, email);
-  await service.ask('POST', '/me/email', { token, json: { email: wanted } });
-  await page.goto(await linkTo(service.url, wanted, 'Confirm your new address'));
-  await page.getByText(`will change from ${email} to ${wanted}`).waitFor();
-  expect(await page.getByRole('textbox').count()).toBe(0);
-  await pressed(page, 'Change email');
-  await headed(page, 'Email changed');
-  expect(await page.locator('#new-email').innerText()).toBe(wanted);
 });
 
 test('a page ignores a link without a complete token, and an outcome that another release stored', async () => {

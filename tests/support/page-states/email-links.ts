@@ -33,8 +33,8 @@ export const emailLinkStates = ({ url, ask, login, deviceLogin }: Driver): PageS
     },
     'verify-email-done': async (page) => {
       const former = newAddress();
+      await giveSession(page, url, former);
       await page.goto(await changeFrom(former));
-      await page.getByLabel('Current email address').fill(former);
       await pressed(page, 'Change email');
       await headed(page, 'Email changed');
     },
