@@ -188,7 +188,9 @@ async function readPolicy({ signal }: Context, { policy: file, ...options }: Age
   const scopes = scope ? requestedAccess(scope, resource).scope.split(' ') : [];
   if (scopes.includes('*'))
     throw new UsageError('An agent never hands out *.', 'Name the scopes to hand out.');
-  if (resource !== undefined && !URL.canParse(resource)) throw new UsageError('A resource is a URI.');
+  // The parser of URLs ignores white space around one.
+  if (resource !== undefined && (/\s/.test(resource) || !URL.canParse(resource)))
+    throw new UsageError('A resource is a URI.');
   const forwards = forward.map(forwardTarget);
   if (new Set(forwards.map(({ name }) => name)).size < forwards.length)
     throw new UsageError('Each --forward needs a name of its own.');
