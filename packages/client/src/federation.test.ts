@@ -31,10 +31,11 @@ test('an answer of GitHub without a token is a refusal, unless it may pass, and 
     ['unreachable', new Response(null, { status: 500 })],
     ['unreachable', new Response(null, { status: 429 })],
     ['invalid_grant', new Response(null, { status: 403 })],
-    ['invalid_grant', new Response('<html>')],
+    ['unreachable', new Response(null, { status: 408 })],
+    ['unreachable', new Response(null, { status: 403, headers: { 'Retry-After': '60' } })],
+    ['unreachable', new Response('<html>')],
     ['invalid_grant', Response.json({})],
     ['invalid_grant', Response.json({ value: 7 })],
-    ['invalid_grant', Response.redirect('https://elsewhere.example')],
   ] as const) {
     const asked: unknown[] = [];
     const github: Fetch = async (url, { redirect }) => {

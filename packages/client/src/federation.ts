@@ -67,8 +67,12 @@ async function askGitHub(
   const headers = { Authorization: `Bearer ${requestToken}`, Accept: 'application/json' };
   const answer = await within(timeoutMs, signal, url.origin, async (requestSignal) => {
     const response = await fetch(url.href, { headers, redirect: 'error', signal: requestSignal });
-    const body = response.ok ? parseJson(await boundedText(response, url.origin)) : undefined;
-    const mayPass = response.status === 429 || response.status >= 500;
+    const { ok, status } = response;
+    const body = ok ? parseJson(await boundedText(response, url.origin)) : undefined;
+    // A page is that of a proxy.
+    const isPage = ok && body === undefined;
+    const isLimited = status === 408 || status === 429 || response.headers.has('Retry-After');
+    const mayPass = isPage || isLimited || status >= 500;
     return { token: (Object(body) as { value?: unknown }).value, mayPass };
   }).catch((error: unknown) => {
     if (hasCode(error, 'aborted')) throw error;
