@@ -6,7 +6,7 @@ import { type Api, createApi } from '@latchkey/client/api';
 import { spawnSync } from 'bun';
 import { startFaultProxy } from '#support/fault-proxy.ts';
 import { reservePort } from '#support/reserved-port.ts';
-import { startService, type TestService } from '#support/service.ts';
+import { serverMain, startService, type TestService } from '#support/service.ts';
 import { until } from '#support/until.ts';
 
 interface NodeOptions {
@@ -16,7 +16,6 @@ interface NodeOptions {
   readonly env: Readonly<Record<string, string>>;
 }
 
-const serverMain = join(import.meta.dir, '../../packages/server/src/main.ts');
 const clockPreload = join(import.meta.dir, 'clock-preload.ts');
 /** A write beyond the size that a file may have then fails with an error, and kills nobody. */
 const program = ['sh', '-c', 'trap "" XFSZ; exec "$0" "$@"', process.execPath, serverMain];

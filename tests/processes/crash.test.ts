@@ -3,16 +3,13 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { spawn } from '#support/cleanup.ts';
-import { startService, type TestService, temporaryDirectory } from '#support/service.ts';
+import { serverMain, startService, type TestService, temporaryDirectory } from '#support/service.ts';
 import { startSmtp } from '#support/smtp.ts';
 import { until } from '#support/until.ts';
 
 const root = join(import.meta.dir, '../..');
 /** The source of the service, which is killed at a failpoint. */
-const failing = [
-  ...[process.execPath, '--preload', join(root, 'tests/support/failpoint.ts')],
-  join(root, 'packages/server/src/main.ts'),
-];
+const failing = [process.execPath, '--preload', join(root, 'tests/support/failpoint.ts'), serverMain];
 
 test.each([
   ['before', 'rotated'],

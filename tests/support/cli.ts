@@ -12,7 +12,7 @@ import { run } from '../../packages/cli/src/program.ts';
 import { closeAtTestEnd } from './cleanup.ts';
 import { storedSession } from './client.ts';
 import { serviceAt } from './http.ts';
-import { ended, launch, type Outcome, temporaryDirectory, untilReady } from './service.ts';
+import { ended, launch, type Outcome, serverMain, temporaryDirectory, untilReady } from './service.ts';
 import { waitTimeoutMs } from './until.ts';
 
 /** The executable that `npm test` compiled, if it did, because it starts in half the time; else the launcher of the source. */
@@ -158,8 +158,6 @@ export function addCommand(home: Home, name: string, script: string): void {
   writeFileSync(join(bin, name), script, { mode: 0o755 });
 }
 
-const serverProgram = join(import.meta.dir, '../../packages/server/src/main.ts');
-
 /** Adds an `npx` that runs the programs of the checkout, as npx does in its directory. */
 export const addNpx = (home: Home): void =>
   addCommand(
@@ -170,7 +168,7 @@ name=$1
 shift
 case $name in
   latchkey) exec ${program} "$@" ;;
-  latchkey-server) exec ${process.execPath} ${serverProgram} "$@" ;;
+  latchkey-server) exec ${process.execPath} ${serverMain} "$@" ;;
 esac
 exit 127
 `,

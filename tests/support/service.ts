@@ -16,13 +16,15 @@ import { until } from './until.ts';
 /** The executable that `npm test` compiled, if it did. */
 export const compiledServer: string | undefined = process.env['LATCHKEY_TEST_SERVER'];
 
+export const serverMain = join(import.meta.dir, '../../packages/server/src/main.ts');
+
 /**
  * How to run `latchkey-server`: the compiled executable, as people get it, since it starts in a fifth of the time. Without
  * one, from source.
  */
 export const serverProgram: readonly string[] = compiledServer
   ? [compiledServer]
-  : [process.execPath, join(import.meta.dir, '../../packages/server/src/main.ts')];
+  : [process.execPath, serverMain];
 
 export interface ServiceOptions {
   /** Settings that extend and override the test defaults. */

@@ -12,9 +12,7 @@ test.each([
   ['the newest of three keys verifies', [newest, newer, older], [newest], true],
   ['the second of three keys verifies', [newest, newer, older], [newer], true],
   ['the oldest of three keys verifies', [newest, newer, older], [older], true],
-  ['keys verify in any order', [newer, newest], [newest, newer], true],
   ['a key that left the ring no longer verifies', [newest, newer], [older], false],
-  ['a node without the newest key refuses what it signed', [older], [newer, older], false],
 ])('%s', (_, verifying, signing, isAccepted) => {
   const text = mintHandle(parseKeyRing(signing.join()), 'accessToken', { subject, value: 1 });
   expect(readHandle(parseKeyRing(verifying.join()), 'accessToken', text) !== undefined).toBe(isAccepted);

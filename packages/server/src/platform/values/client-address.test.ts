@@ -17,12 +17,10 @@ const nets = '10.0.0.0/8, 2001:db8:1::/48, 192.0.2.7';
 test.each<[string, string | undefined, string | null, string | null, string?]>([
   ['no header: the peer', '10.0.0.1', null, '10.0.0.1'],
   ['the header of an untrusted peer is ignored', '198.51.100.9', '203.0.113.5', '198.51.100.9'],
-  ['one hop', '10.0.0.1', '203.0.113.5', '203.0.113.5'],
   ['entries before the one of the proxy are ignored', '10.0.0.1', '1.2.3.4, 203.0.113.5', '203.0.113.5'],
   ['three trusted hops of both families', '192.0.2.7', '203.0.113.5,2001:db8:1::9 , 10.1.1.1', '203.0.113.5'],
   ['a spoofed trusted address behind an untrusted one', '10.0.0.1', '10.0.0.2, 203.0.113.5', '203.0.113.5'],
   ['only trusted hops: the first one', '10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
-  ['an IPv6 client', '10.0.0.1', '2001:db8:2::5', '2001:db8:2::5'],
   ['an IPv6 client in long notation', '10.0.0.1', '2001:0DB8:0002:0:0:0:0:5', '2001:db8:2::5'],
   ['an IPv6 proxy', '2001:db8:1::1', '203.0.113.5', '203.0.113.5'],
   ['an IPv4-mapped peer is an IPv4 address', '::ffff:10.0.0.1', '203.0.113.5', '203.0.113.5'],
