@@ -2,7 +2,7 @@ import type { federationGrantType as contractGrantType, IssuedToken } from '@lat
 import type { Api } from './api.ts';
 import { hasCode, LatchkeyError } from './errors.ts';
 import { isLoopbackHost } from './loopback.ts';
-import { readSmallFile } from './small-file.ts';
+import { EndlessFileError, readSmallFile } from './small-file.ts';
 import { requestRun, type WantedToken } from './token-exchange.ts';
 import { boundedText, parseJson, within } from './transport.ts';
 
@@ -46,11 +46,13 @@ async function findAssertion(api: Api, signal: AbortSignal | undefined): Promise
 }
 
 async function readAssertion(file: string, signal: AbortSignal | undefined): Promise<string> {
+  let reason = 'cannot be read, or is empty';
   const token = await readSmallFile(file, signal).catch((error: unknown) => {
     if (hasCode(error, 'aborted')) throw error;
+    if (error instanceof EndlessFileError) reason = error.message;
   });
   if (token?.trim()) return token.trim();
-  throw new TypeError('The file in LATCHKEY_ID_TOKEN_FILE cannot be read, is empty or too long.');
+  throw new TypeError(`The file in LATCHKEY_ID_TOKEN_FILE ${reason}.`);
 }
 
 /** The token that GitHub issues to the job, for this server only. */

@@ -11,7 +11,7 @@ import { type RunningAgent, startAgent } from '@latchkey/client/internal/agent-s
 import { isLoopbackHost } from '@latchkey/client/internal/loopback';
 import { requireStoredLogin } from '@latchkey/client/internal/refresh';
 import { canonicalResource } from '@latchkey/client/internal/resource';
-import { readSmallFile } from '@latchkey/client/internal/small-file';
+import { EndlessFileError, readSmallFile } from '@latchkey/client/internal/small-file';
 import { systemCode, systemReason } from '@latchkey/client/internal/storage/store-failure';
 import { openSession } from '@latchkey/client/session';
 import { type Asker, askOnce, findAsker } from '../agent-question.ts';
@@ -238,7 +238,8 @@ async function readFileOptions(file: string, signal: AbortSignal): Promise<Agent
     options = JSON.parse(await readSmallFile(file, signal));
   } catch (error) {
     if (hasCode(error, 'aborted')) throw error;
-    throw new UsageError(`The policy in ${file} cannot be read, or is not JSON.`);
+    const reason = error instanceof EndlessFileError ? error.message : 'cannot be read, or is not JSON';
+    throw new UsageError(`The policy in ${file} ${reason}.`);
   }
   if (typeof options !== 'object' || options === null || Array.isArray(options))
     throw new UsageError(`The policy in ${file} is not a JSON object.`);
