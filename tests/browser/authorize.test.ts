@@ -230,16 +230,17 @@ test('an external client is named by its host, and its own name stands in quotes
   await page.getByText('Text in quotes is self-reported').waitFor();
 });
 
-test('the account page names the session of a registered application as the administrator does, without quotes', async () => {
+test('the account page names the session of a registered application as the administrator does, without quotes; its sign-out signs out no one else', async () => {
   const id = await register('Whiteboard', '--public');
   const page = await signedInPage();
   const response = program.next();
-  await open(page, of(id));
+  await open(page, of(id, { scope: 'openid' }));
   await approve(page);
   const code = new URLSearchParams((await response).search).get('code') ?? '';
   const sent = { code, code_verifier: verifier, client_id: id, redirect_uri: program.redirectUri };
   const body = new URLSearchParams({ grant_type: 'authorization_code', ...sent });
-  expect((await fetch(`${service.url}/api/v1/auth/token`, { method: 'POST', body })).status).toBe(200);
+  const redeemed = await fetch(`${service.url}/api/v1/auth/token`, { method: 'POST', body });
+  const { id_token } = (await redeemed.json()) as { id_token: string };
   await page.waitForURL(`${program.redirectUri}?**`);
   await page.goto(`${service.url}/account`);
   const item = page.locator('#sessions > li', { hasText: 'Whiteboard' });
@@ -249,6 +250,13 @@ test('the account page names the session of a registered application as the admi
   await page.locator('#sessions-done').getByText('Session ended').waitFor();
   expect(await item.count()).toBe(0);
   await page.locator('#events > li', { hasText: 'Ended session: Whiteboard' }).first().waitFor();
+
+  await page.context().clearCookies();
+  await page.goto(`${service.url}/api/v1/auth/end_session?id_token_hint=${id_token}`);
+  await headed(page, 'Sign out of Latchkey?');
+  await giveSession(page, service.url, newAddress());
+  await button(page, 'Sign out').and(page.locator('[aria-disabled=false]')).click();
+  await alerted(page, 'this browser is now signed in to a different account');
 });
 
 test('an application that sends people to sign out gets them back after they confirmed, and not before; the page signs out only whom it names, and says so', async () => {

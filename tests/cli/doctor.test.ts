@@ -88,6 +88,8 @@ test('doctor compares clocks and connections with those of PostgreSQL, and a dir
   const pooled = { LATCHKEY_DATABASE_DIRECT_URL: service.env['DATABASE_URL']! };
   expect(await connections(99, pooled)).toMatch(/^ok .* but a pooler is between them$/);
   const other = { LATCHKEY_DATABASE_DIRECT_URL: await newDatabase('postgres') };
+  const down = { DATABASE_URL: 'postgres://latchkey@127.0.0.1:1/latchkey', ...pooled };
+  expect((await runOperator({ ...service.env, ...down }, 'migrate')).code).toBe(0);
   for (const command of ['doctor', 'serve', 'migrate']) {
     const { code, stdout, stderr } = await runOperator({ ...service.env, ...other }, command);
     const sentence = expect.stringMatching(/LATCHKEY_DATABASE_DIRECT_URL names another database/);

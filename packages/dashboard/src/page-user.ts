@@ -15,5 +15,10 @@ export function setPageUser(user: Profile): void {
   setTimePreferences(user);
 }
 
+/** Binds this page to a user of whom it knows no more than that no one else is meant. */
+export function setPageUserId(id: string): void {
+  current = { id, email: '' };
+}
+
 /** The email of the user who is signed in now, if it is not the one this page shows. */
 export const otherUserEmail = signal<string | undefined>(undefined);

@@ -1,4 +1,4 @@
-import { holdsEverything } from '@latchkey/contract/scope-names';
+import { holdsEverything, includesAny } from '@latchkey/contract/scope-names';
 import type { Session } from '@latchkey/contract/sessions';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { effect, signal } from '@preact/signals';
@@ -38,7 +38,8 @@ async function loadSessions(): Promise<Problem | undefined> {
   return undefined;
 }
 
-const isNarrow = ({ scope, resource }: Session): boolean => !holdsEverything(scope) || resource !== null;
+const isNarrow = ({ scope, resource }: Session): boolean =>
+  !holdsEverything(scope) || includesAny(scope, ['identity']) || resource !== null;
 
 export const sessionsData = sectionData('sessions', texts.account.sections.sessions, loadSessions);
 

@@ -4,7 +4,7 @@ import { call, getSignedInUser } from '../api.ts';
 import { explain } from '../error-messages.ts';
 import { home } from '../next.ts';
 import { pageData } from '../page-data.ts';
-import { pageUser, setPageUser } from '../page-user.ts';
+import { pageUser, setPageUser, setPageUserId } from '../page-user.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState, leaveTo } from '../ui/busy.ts';
 import { Button, ErrorMessage, Heading } from '../ui/elements.tsx';
@@ -40,7 +40,7 @@ const Question = ({ parameters, userId }: ValidPage) => (
   <>
     <Heading key="question">{fill(texts.signOut.question)}</Heading>
     <p>{endsApplication(userId) ? texts.signOut.text : texts.signOut.fromHere}</p>
-    {pageUser() === undefined ? null : (
+    {!pageUser()?.email ? null : (
       <p class="quiet">{fillParts(texts.common.signedInAs, { email: <bdi>{pageUser()?.email}</bdi> })}</p>
     )}
     <ErrorMessage text={error.value} />
@@ -98,8 +98,10 @@ async function start({ userId }: ValidPage): Promise<void> {
   if (me.ok) {
     setPageUser(me.value);
     step.value = 'question';
-  } else if (me.problem.code === 'invalid_token') step.value = userId === undefined ? 'done' : 'question';
-  else {
+  } else if (me.problem.code === 'invalid_token') {
+    if (userId !== undefined) setPageUserId(userId);
+    step.value = userId === undefined ? 'done' : 'question';
+  } else {
     error.value = explain(me.problem);
     step.value = 'unavailable';
   }

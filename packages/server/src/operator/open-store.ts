@@ -13,7 +13,7 @@ import {
   whenReachable,
 } from '../platform/database/database.ts';
 import type { Database, DatabaseOptions, Executor } from '../platform/database/executor.ts';
-import { isSameDatabase } from '../platform/database/inspect.ts';
+import { areDifferent } from '../platform/database/inspect.ts';
 import { isOutOfReach } from '../platform/database/postgres.ts';
 import { lockStore, showServing } from '../platform/database/store-lock.ts';
 import { isUnfinishedRestore } from '../platform/database/stored-rows.ts';
@@ -121,9 +121,9 @@ const openMigrated = (config: Config, log: Log, { output }: CommandIo): Promise<
 
 /** What is wrong with a direct URL through which the start would migrate, and listen to, another database; undefined if nothing is. */
 export async function wrongDirectUrlText({ databaseUrl, databaseDirectUrl }: Config) {
-  return databaseDirectUrl === undefined || (await isSameDatabase(databaseUrl, databaseDirectUrl))
-    ? undefined
-    : 'LATCHKEY_DATABASE_DIRECT_URL names another database than DATABASE_URL';
+  return databaseDirectUrl !== undefined && (await areDifferent(databaseUrl, databaseDirectUrl))
+    ? 'LATCHKEY_DATABASE_DIRECT_URL names another database than DATABASE_URL'
+    : undefined;
 }
 
 function optionsOf(config: Config, log: Log): DatabaseOptions {

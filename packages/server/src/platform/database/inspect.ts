@@ -80,13 +80,16 @@ async function inspectServer(read: Executor) {
   };
 }
 
-/** Whether two URLs lead to the same database of the same running server. */
-export async function isSameDatabase(...urls: readonly [string, string]): Promise<boolean> {
-  const identity =
-    "SELECT current_database() || ' ' || extract(epoch FROM pg_postmaster_start_time()) AS identity";
+const identityTimeoutMs = 5_000;
+
+/** Whether two URLs lead to different databases. Not while one leads to none, or, as in a failover, to a standby. */
+export async function areDifferent(...urls: readonly [string, string]): Promise<boolean> {
+  const identity = `SELECT current_database() || ' ' || extract(epoch FROM pg_postmaster_start_time()) AS identity
+    WHERE NOT pg_is_in_recovery()`;
   const identityOf = (url: string) => withReader(url, (read) => read.run<{ identity: string }>(identity, []));
-  const [[one], [other]] = await Promise.all([identityOf(urls[0]), identityOf(urls[1])]);
-  return one?.identity === other?.identity;
+  const known = Promise.all(urls.map(identityOf)).catch(() => []);
+  const [[one] = [], [other] = []] = await Promise.race([known, Bun.sleep(identityTimeoutMs).then(() => [])]);
+  return one !== undefined && other !== undefined && one.identity !== other.identity;
 }
 
 const protocolViolation = '08P01';
