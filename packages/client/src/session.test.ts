@@ -61,24 +61,13 @@ test('a repeated response whose token has expired is followed by another refresh
   expect(outcomesOf('refresh', own).slice(-2)).toEqual(['retry', 'rotated']);
 });
 
-test('a login that the service refuses for good is removed, and a newer one is kept', async () => {
+test('a login that the service refuses for good is removed', async () => {
   const { open: session, browser, store } = await loggedIn(service);
   await service.ask('POST', '/revoke', { token: browser.access_token });
   service.pass(fourHours);
   expect(await codeOf(session().accessToken())).toBe('login_over');
   expect(await store.read()).toBeNull();
   expect(await codeOf(session().accessToken())).toBe('not_logged_in');
-
-  const next = await loggedIn(service);
-  await service.ask('POST', '/revoke', { token: next.browser.access_token });
-  service.pass(fourHours);
-  const fresh = { ...(await storedSession(next.store)), refresh_token: 'another', access_token: 'fresh' };
-  next.wire.before = async () => {
-    const login = { ...fresh, access_token_expires_at: service.ctx.clock() + 1000 };
-    await next.store.put(login);
-  };
-  expect(await next.open().accessToken()).toBe('fresh');
-  expect((await storedSession(next.store)).refresh_token).toBe('another');
 });
 
 test('a disabled account is reported as such, and its stored login is kept until logout', async () => {

@@ -72,7 +72,6 @@ describe('what an OAuth client may be', () => {
 
   test.each<[Partial<Registration>, isDevelopment: boolean, isGood: boolean]>([
     [{}, false, true],
-    [{ isPublic: true }, false, true],
     [{ isTrusted: true }, false, true],
     [{ redirectUris: local, isPublic: true }, false, true],
     [{ redirectUris: local, isTrusted: true }, true, true],

@@ -153,6 +153,7 @@ describe('the keys of an issuer', () => {
     }
   });
 
+  // Tokens without a signature: services/client-assertions.test.ts.
   test('verify only what they signed, with an algorithm of assertions', async () => {
     const own = issuer.keys[0]!;
     const publicKey = await hmacKey(Buffer.from(JSON.stringify(own.publicJwk)));
@@ -162,16 +163,12 @@ describe('the keys of an issuer', () => {
     const { alg: _, ...withoutAlgorithm } = stronger.publicJwk;
     issuer.keys.push({ ...stronger, publicJwk: withoutAlgorithm });
     const header = { jwk: stranger.publicJwk, jku: `${issuer.url}/jwks`, kid: undefined };
-    const [head, payload, signature] = (await sign()).split('.');
-    const withHeader = (changed: object) =>
-      `${Buffer.from(JSON.stringify(changed)).toString('base64url')}.${payload}`;
+    const [head, payload] = (await sign()).split('.');
     for (const token of [
       sign({ key: stranger }),
       sign({ key: stranger, header }),
       sign({ key: stronger }),
       sign({ key: { ...own, alg: 'HS256', privateKey: publicKey } }),
-      `${withHeader({ alg: 'none' })}.`,
-      `${withHeader({ alg: 'none', kid: own.kid })}.${signature}`,
       `${head}.${payload}.${(await sign({ now: 0 })).split('.')[2]}`,
     ])
       expect(await issuers.verify(issuer.url, await token)).toBe('invalid');
