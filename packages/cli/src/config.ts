@@ -30,6 +30,17 @@ function homeDirectory(home: string | undefined): string {
   }
 }
 
+/** For the programs that this one starts: without the credentials that it was given and what its launcher set. */
+function programEnvironment({
+  LATCHKEY_TOKEN: _,
+  LATCHKEY_ACCOUNT: __,
+  LATCHKEY_FORMER_CACHE_PATH: former,
+  ...environment
+}: Readonly<Record<string, string | undefined>>) {
+  if (former === undefined) return environment;
+  return { ...environment, BUN_RUNTIME_TRANSPILER_CACHE_PATH: former === 'unset' ? undefined : former };
+}
+
 /**
  * Reads the environment, unchecked: each command checks the settings it uses. White space around a value does not count,
  * because one that comes from a file often ends in a line break. An empty variable counts as not set.
@@ -40,7 +51,6 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const home = homeDirectory(environment['HOME']);
   // The XDG Base Directory Specification says to ignore relative paths.
   const configHome = [value('XDG_CONFIG_HOME') ?? ''].find(isAbsolute) ?? join(home, '.config');
-  const { LATCHKEY_TOKEN: _, LATCHKEY_ACCOUNT: __, ...programEnvironment } = environment;
   const sessionBus: SessionBus = {
     address: value('DBUS_SESSION_BUS_ADDRESS'),
     runtimeDirectory: value('XDG_RUNTIME_DIR'),
@@ -57,8 +67,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     /** Where to ask for tokens, instead of a stored login. */
     agent: value('LATCHKEY_AGENT'),
     credentials: value('LATCHKEY_CREDENTIALS'),
-    /** For the programs that this one starts: without the credentials that it was given. */
-    programEnvironment,
+    programEnvironment: programEnvironment(environment),
     home,
     /** Where credentials are stored, unless in the keychain. */
     credentialsFile: join(configHome, 'latchkey', 'credentials.json'),
