@@ -111,7 +111,7 @@ describe('requests about a profile', () => {
     expect((await ada.get()).body).toEqual(before);
   });
 
-  test('If-Match with a former tag or that of another profile gets a 412 and changes nothing; If-None-Match with the current one a 304 without a body, until the profile changes', async () => {
+  test('If-Match with a former tag or that of another profile gets a 412 and changes nothing; If-None-Match with the current one a 304 without a body, until the profile changes; in a list, too, and only If-None-Match takes a weak one', async () => {
     const ada = await person(t);
     const tagOf = async (of: Person) => (await of.get()).headers.get('ETag')!;
     const stale = await tagOf(ada);
@@ -119,8 +119,10 @@ describe('requests about a profile', () => {
       outcome(await ada.patch(json, { 'If-Match': ifMatch }));
     expect(await patch({ name: 'changed' }, stale)).toBe('200');
     const foreign = await tagOf(await person(t, 'bob@example.com'));
-    for (const tag of [stale, foreign])
+    const current = await tagOf(ada);
+    for (const tag of [stale, foreign, `W/${current}`, current.slice(1, -1), `"a" ${current}`, '', '"*"'])
       for (const json of [{ name: 'no' }, {}]) expect(await patch(json, tag)).toBe('412 precondition_failed');
+    for (const tags of ['*', `"a",, W/"b" ,${current}`]) expect(await patch({}, tags)).toBe('200');
     expect((await ada.get()).body.name).toBe('changed');
 
     const read = async (tag: string, method = 'GET') => {
@@ -129,6 +131,7 @@ describe('requests about a profile', () => {
     };
     const tag = await tagOf(ada);
     for (const method of ['GET', 'HEAD']) expect(await read(tag, method)).toEqual([304, tag, true]);
+    expect((await read(`"a", W/${tag}`))[0]).toBe(304);
     expect(await read(stale)).toEqual([200, tag, false]);
     await ada.patch({ name: 'changed again' });
     expect((await read(tag))[0]).toBe(200);

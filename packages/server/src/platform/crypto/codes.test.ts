@@ -6,9 +6,8 @@ test('all letters of a random code are equally likely, because biased bytes are 
   const counts = new Map<string, number>();
   let next = 0;
   const countingBytes = (length: number) => Buffer.from(Array.from({ length }, () => next++ % 256));
-  for (let i = 0; i < 16 * 30; i++) {
+  for (let i = 0; i < 16 * 30; i++)
     for (const letter of randomUserCode(countingBytes)) counts.set(letter, (counts.get(letter) ?? 0) + 1);
-  }
   expect([...counts.keys()].sort().join('')).toBe(userCodeAlphabet);
   // Each byte has come equally often.
   expect(new Set(counts.values())).toEqual(new Set([(16 * 30 * 8) / userCodeAlphabet.length]));
