@@ -90,7 +90,7 @@ const sharedBy = new Map<string, { readonly time: VirtualTime; readonly mails: M
 const startOfTime = Date.UTC(2026, 10, 20, 12, 34, 56, 789);
 
 /** A stall of this process must not look like one of PostgreSQL. */
-const stallProof = { connectTimeoutSeconds: 40, statementTimeoutMs: 40_000 };
+const stallProof = { connectTimeoutSeconds: 120, statementTimeoutMs: 120_000 };
 
 /** How far each request advances the clock, so that what happens later has a later time. */
 const requestMs = 1;
