@@ -294,7 +294,7 @@ test('an application that sends people to sign out gets them back after they con
   await page.waitForURL(`${redirect}?state=s`);
   await page.goto(`${service.url}/account`);
   await page.waitForURL(/\/login/);
-  // Nobody is signed in, and no identity token names a session: there is nothing to confirm.
+  // No one is signed in, and no identity token names a session: there is nothing to confirm.
   await page.goto(`${service.url}${path}`);
   await headed(page, "You're signed out");
   await page.getByRole('link', { name: 'Continue' }).click();

@@ -98,8 +98,8 @@ export const listSent = statement<{ limit: number }>()((db, p) =>
     .selectFrom('outbox')
     .selectAll()
     .where('sent_at', 'is not', null)
-    .orderBy('sent_at', 'desc')
     .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
     .limit(p.limit),
 );
 

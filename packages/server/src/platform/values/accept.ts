@@ -48,7 +48,7 @@ export function prefersHtml(accept: string | null): boolean {
 /** More than browsers send. A longer header is ignored, so that reading one always takes little time. */
 const maxLanguagesLength = 1_000;
 
-/** The language of ours that an `Accept-Language` header prefers, if any. @see RFC 9110 section 12.5.4 */
+/** The supported language that an `Accept-Language` header prefers, if any. @see RFC 9110 section 12.5.4 */
 export function preferredLanguage(acceptLanguage: string | null): Language | undefined {
   if (acceptLanguage === null || acceptLanguage.length > maxLanguagesLength) return undefined;
   const accepted = rangesOf(acceptLanguage).filter(({ name, quality }) => quality > 0 && languageOf(name));
